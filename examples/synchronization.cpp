@@ -45,7 +45,7 @@ struct account {
 leat::task<bool> withdraw(account& from, int amount) {
   const auto guard = co_await from.lock.lock();
   if (from.balance < amount) co_return false;
-  co_await leat::sleep_for(1ms);  // asks the bank: nobody else may withdraw meanwhile
+  co_await leat::sleep_for(1ms);  // the bank confirms; no other task can withdraw
   from.balance -= amount;
   co_return true;
 }

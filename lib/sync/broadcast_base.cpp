@@ -34,7 +34,7 @@ broadcast_base::~broadcast_base() LEAT_NO_ANALYSIS {
 
 // The sender destroys the value that it overwrites, outside the lock.
 void broadcast_base::store(void* value) noexcept {
-  if (receivers_ == 0) return;  // nobody will read it
+  if (receivers_ == 0) return;  // no receiver will read it
   const std::size_t slot = slot_of(end_);
   if (is_full()) {
     swap_with(slot, value);

@@ -41,7 +41,7 @@ bool sync_base::begin(sync_waiter& w) noexcept {
     if (closed == sync_outcome::waiting) {
       grant(w);
       w.outcome_ = sync_outcome::done;
-      // A send makes receivers ready. In the other order nobody waits.
+      // A send makes receivers ready. With the other order, no operation waits here.
       if (!waiting_.empty()) woken = serve();
     }
   }

@@ -1,4 +1,4 @@
-// What all exclusive locks promise: semaphore with one permit, mutex, shared_mutex.
+// The contract of all exclusive locks: semaphore with one permit, mutex, shared_mutex.
 
 #include <chrono>
 #include <memory>
@@ -77,8 +77,8 @@ task<> in_order() {
   co_await group.join();
   CHECK(log == "abcde");
 }
-TEMPLATE_TEST_CASE("lock: waiting tasks are served in order, and nobody overtakes", "[sync]",
-                   LEAT_TEST_LOCKS) {
+TEMPLATE_TEST_CASE("lock: waiting tasks are served in order, and no other task overtakes them",
+                   "[sync]", LEAT_TEST_LOCKS) {
   leat::sim::run(in_order<TestType>());
 }
 
@@ -432,7 +432,7 @@ task<> in_dump() {
         text.npos);
   give_back(guard);
   co_await group.join();
-  CHECK(leat_test::dump().find("'thing'") == std::string::npos);  // nobody waits any more
+  CHECK(leat_test::dump().find("'thing'") == std::string::npos);  // no operation waits
 }
 TEMPLATE_TEST_CASE("lock: a dump lists it while operations wait", "[sync]", LEAT_TEST_LOCKS) {
   leat::sim::run(in_dump<TestType>());

@@ -166,7 +166,7 @@ task<> lock_shared_twice(shared_mutex& m) {
   co_await leat::sleep_for(10ms);
   const auto second = co_await m.lock_shared();
 }
-LEAT_TEST("shared_mutex: a dump shows a second shared lock behind a waiting writer as a cycle",
+LEAT_TEST("shared_mutex: a dump reports the cycle of a second shared lock and a waiting writer",
           "[sync]") {
   shared_mutex m("table");
   std::string log;

@@ -1,4 +1,4 @@
-// What all operations promise that wait on a primitive and can be undone.
+// The contract of all operations that wait on a primitive and can be undone.
 
 #include <atomic>
 #include <chrono>

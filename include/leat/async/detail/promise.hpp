@@ -187,7 +187,7 @@ struct untraced {
 template <class T>
 class promise;
 
-/// What a coroutine of leat, a task or a generator, can await.
+/// The promise of a task or a generator: the part that accepts awaitables.
 class awaiting_promise : public promise_base {
  public:
   template <class U>

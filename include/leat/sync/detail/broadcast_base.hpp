@@ -10,8 +10,8 @@
 
 namespace leat {
 
-/// What a broadcast does if a receiver has not read the oldest value and there is no space for
-/// another one.
+/// The treatment of a receiver that has not read the oldest value when there is no space for a new
+/// one.
 enum class lag_policy : unsigned char {
   overwrite,  ///< send() overwrites the value; the receiver learns how many values it has missed
   wait        ///< send() waits for the receiver
