@@ -1,0 +1,70 @@
+#pragma once
+
+// The parts that recorded_locks.hpp and recorded_channels.hpp share.
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "leat/async/select.hpp"
+#include "leat/async/task.hpp"
+#include "leat/base/random.hpp"
+#include "leat/sync/event.hpp"
+#include "stress/sync_history.hpp"
+
+namespace recorded {
+
+using leat::task;
+using sync_model::ending;
+using sync_model::kind;
+using sync_model::operation;
+
+constexpr std::size_t threads = 4;
+
+// How a thread chooses its operations.
+struct chooser {
+  leat::random_engine& random;
+  bool waits = false;  // operations may wait
+  bool stops = false;  // threads may be stopped
+
+  [[nodiscard]] std::size_t below(std::uint64_t n) const {
+    return static_cast<std::size_t>(random.uniform_below(n));
+  }
+  [[nodiscard]] kind waiting_or(kind other, kind wait) const {
+    return waits && below(4) != 0 ? wait : other;
+  }
+  [[nodiscard]] int value() const { return static_cast<int>(1 + below(1'000'000)); }
+  // Operations that all primitives share; returns false for another one.
+  [[nodiscard]] bool common(operation& o) const {
+    const std::size_t which = below(16);
+    if (which == 0) o.what = kind::state;
+    if (which == 1) o.what = kind::waiting;
+    if (which == 2 && stops) {
+      o.what = kind::stop;
+      o.thread = below(threads);
+    }
+    return which < 2 || (which == 2 && stops);
+  }
+};
+
+inline void end_if(operation& o, bool done) { o.end = done ? ending::done : ending::nothing; }
+
+// Awaits an operation, alone or in a select.
+template <class Awaiter>
+task<decltype(std::declval<Awaiter>().await_resume())> await_selected(Awaiter a) {
+  leat::event never("never set");
+  auto done = co_await leat::select(std::move(a), never.wait());
+  if constexpr (!std::is_void_v<decltype(std::declval<Awaiter>().await_resume())>) {
+    co_return std::get<0>(std::move(done));
+  }
+}
+
+// What the types share.
+struct recorded_base {
+  static constexpr int patience = 0;  // all_wait() is exact
+  // An operation that a thread performs at its end; returns false if there is none.
+  static bool choose_last(operation&) { return false; }
+};
+
+}  // namespace recorded
