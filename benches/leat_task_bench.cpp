@@ -7,7 +7,8 @@
 // task/spawn-and-join/million  all --items tasks in one group; ns/task
 // task/spawned-memory          memory of each such task before it runs; bytes/task
 // task/child                   awaits a task that returns immediately; ns/task
-// task/generator               a value of a generator that never waits; ns/value
+// task/generator               a value of a generator that never waits; ns/value. With the suffix
+//                              /child, it is the result of an awaited task
 // task/yield                   a pass through the run queue; ns/task
 // task/fib-25                  fib(25), each call an awaited task; ns/task
 // task/chain-1000              a call that awaits a call, 1,000 deep; ns/task
@@ -73,6 +74,12 @@ leat::async_generator<long> ones(long count) {
 leat::task<> values(long count, long& sum) {
   leat::async_generator<long> all = ones(count);
   while (const auto value = co_await all.next()) sum += *value;
+}
+
+leat::task<long> one() { co_return 1; }
+
+leat::task<> results(long count, long& sum) {
+  for (long i = 0; i < count; ++i) sum += co_await one();
 }
 
 leat::task<> yields(long count, long& sum) {
@@ -176,6 +183,8 @@ int main(int argc, char** argv) {
       leat::sync_wait(spawn_and_join(count, count, sum));
     } else if (r.workload == "task/generator") {
       leat::sync_wait(values(count, sum));
+    } else if (r.workload == "task/generator/child") {
+      leat::sync_wait(results(count, sum));
     } else if (r.workload == "task/yield") {
       leat::sync_wait(yields(count, sum));
     } else if (r.workload == "task/timers") {
@@ -188,6 +197,7 @@ int main(int argc, char** argv) {
   if (r.workload == "task/spawn-and-join/million") run(r.items);
   const double nanoseconds = bench::nanoseconds_each(r, run);
   if (sum < r.items) return 1;
-  const bool yields_values = r.workload == "task/generator";
-  return bench::report(r, "leat", nanoseconds, yields_values ? "ns/value" : "ns/task");
+  const bool yields_values = r.workload.starts_with("task/generator");
+  return bench::report(r, r.workload == "task/generator/child" ? "leat, awaited tasks" : "leat",
+                       nanoseconds, yields_values ? "ns/value" : "ns/task");
 }

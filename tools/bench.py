@@ -81,6 +81,15 @@ def task(workload, *peers, **options):
     return compare(workload, 'leat_task_bench', *peers, **options)
 
 
+def sync(workload, *peers, **options):
+    """A peer 'tokio' is the program tokio_sync_peer."""
+    programs = []
+    for peer in peers:
+        program, slash, way = peer.partition('/')
+        programs.append((program if program == 'leat_sync_bench' else program + '_sync_peer') + slash + way)
+    return compare('sync/' + workload, 'leat_sync_bench', *programs, **options)
+
+
 def latency(workload, *peers, count=2_000):
     return compare('latency/' + workload, 'leat_latency_bench', *peers,
                    count=20 if options.tiny else count, parts=PERCENTILES)
@@ -117,6 +126,7 @@ several = ['toomanycooks_peer/channel', 'fiber_channel_peer', 'libcoro_peer', 'c
 tasks = ['toomanycooks_peer', 'corral_peer', 'libcoro_peer']
 ping_pong = ['toomanycooks_peer', 'toomanycooks_peer/spins', 'libcoro_peer', 'concurrencpp_peer', 'condvar_queue_peer',
              'tbb_queue_peer', 'spinning_queue_peer']
+primitives = ['corral', 'libcoro', 'toomanycooks', 'tokio', 'std_mutex']
 sleepers = ['toomanycooks_peer', 'corral_peer', 'asio_task_peer']
 record_sizes = [('100B', 100), ('1KiB', 1024), ('100KiB', 102400)]
 fio = ['fio_peer.py'] if shutil.which('fio') else []
@@ -139,13 +149,25 @@ comparisons = [
     task('task/child', *tasks, 'concurrencpp_peer', 'asio_task_peer', 'bare_task_peer'),
     task('task/fib-25', *tasks, 'concurrencpp_peer', 'asio_task_peer', 'bare_task_peer', count=10 * FIB_CALLS),
     task('task/chain-1000', *tasks, 'concurrencpp_peer', 'asio_task_peer', 'bare_task_peer'),
-    task('task/generator', 'asio_coro_peer'),
+    task('task/generator', 'leat_task_bench/child', 'asio_coro_peer', 'libcoro_peer'),
     task('task/timers', *sleepers, 'bare_task_peer', count=million, measure='cpu'),
     task('task/spawned-memory', 'asio_task_peer', count=million // 3),
     *(task('task/ping-pong' + where, *ping_pong[:-1] if where else ping_pong, count=items // 100, parts=PERCENTILES)
       for where in ('', '/one-core')),
     task('task/stop', 'condvar_queue_peer'),
     task('task/stop-as-tuple', 'corral_peer', 'libcoro_peer', 'condvar_queue_peer'),
+    sync('mutex', *primitives, 'std_mutex/one-thread'),
+    sync('mutex/2-threads', 'libcoro', 'toomanycooks', 'tokio', 'std_mutex'),
+    sync('semaphore', *primitives[:-1]),
+    *(sync(f'hand-over-{n}', 'corral', 'toomanycooks', 'tokio', 'bare') for n in (2, 100, 1_000, 100_000)),
+    sync('held-100', *primitives[:-1]),
+    sync('hand-over/2-threads', 'leat_sync_bench/queue', 'toomanycooks', 'toomanycooks/spins', 'tokio', 'std_mutex',
+         count=items // 10),
+    sync('event/set', 'libcoro', 'toomanycooks'), sync('event/wait', *primitives[:3]),
+    sync('event/wake-100000', *primitives[:-1], 'bare'),
+    *(sync(f'broadcast-{n}', 'tokio', 'std_mutex') for n in (1, 10, 1_000)),
+    *(sync(f'broadcast-{n}/waiting', 'tokio') for n in (1, 10, 1_000)),
+    sync('watch', 'tokio', 'std_mutex'), sync('watch-1000/waiting', 'tokio'),
     latency('queue', 'toomanycooks_peer', 'toomanycooks_peer/spins', 'asio_channel_peer', *threads, count=5_000),
     *(latency(f'timer-{n}', *sleepers, *['condvar_queue_peer'] * (n == 1), count=1_000) for n in (1, 1_000, 1_000_000)),
     latency('stop', 'asio_task_peer', 'condvar_queue_peer'),

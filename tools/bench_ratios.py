@@ -13,17 +13,18 @@ import subprocess
 import bench_table
 
 RECORD = pathlib.Path(__file__).resolve().parent.parent / 'benches' / 'ratios.json'
-GROUPS = ('queue', 'task', 'latency', 'asio')  # the first parts of the names of the tracked workloads
+GROUPS = ('queue', 'task', 'sync', 'latency', 'asio')  # the first parts of the names of the tracked workloads
 TRACKED = f'^({"|".join(GROUPS)})/'
 UNSTEADY = '-p99.9'  # This percentile depends on few samples.
 NO_ROW = {'unit': '', 'medians': {'leat': 0}}
 ALLOWED = 0.9  # A ratio may be this part of the recorded one.
 
-# Subjects that show a limit, and are no libraries.
-LIMITS = ('bare coroutines', 'empty promise', 'epoll', 'two threads that spin')
+# Subjects that show a limit, and are no libraries, or cannot wait.
+LIMITS = ('bare coroutines', 'empty promise', 'epoll', 'two threads that spin', 'std::mutex', 'std::mutex, one thread',
+          'libcoro generator')
 # The Debian packages of peers, by the first words of their subjects.
 PACKAGES = {'Asio': 'libasio-dev', 'asio::': 'libasio-dev', 'Boost.Fiber': 'libboost-fiber-dev',
-            'oneTBB': 'libtbb-dev', 'moodycamel': 'libconcurrentqueue-dev'}
+            'oneTBB': 'libtbb-dev', 'moodycamel': 'libconcurrentqueue-dev', 'Tokio': 'librust-tokio-dev'}
 
 
 def kind_of_peer(subject):

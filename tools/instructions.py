@@ -30,7 +30,10 @@ workloads = {
                          'queue/1-thread/capacity-1024', 'queue/1-thread/batches-64',
                          'queue/1-thread/select-64', 'queue/1000-producers'],
     'leat_task_bench': ['task/spawn-one', 'task/spawn-and-join', 'task/when-all-2',
-                        'task/when-all-1000', 'task/child', 'task/yield'],
+                        'task/when-all-1000', 'task/child', 'task/generator', 'task/yield'],
+    'leat_sync_bench': ['sync/mutex', 'sync/semaphore', 'sync/hand-over-100', 'sync/event/set', 'sync/event/wait',
+                        'sync/event/wake-100', 'sync/broadcast-10', 'sync/broadcast-10/waiting', 'sync/watch',
+                        'sync/watch-10/waiting'],
     'leat_asio_bench': ['asio/timer', 'asio/socket-pair', 'asio/echo-1', 'asio/echo-50'],
 }
 # Workloads that read a file: the program, the kind of file, and the parameters of bench_data. Worker

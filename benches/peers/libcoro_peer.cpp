@@ -91,12 +91,23 @@ task<void> when_all_2(long count, long& sum) {
   }
 }
 
+coro::generator<long> ones(long count) {
+  for (long i = 0; i < count; ++i) co_yield 1;
+}
+
+// Its generator cannot await.
+task<void> values(long count, long& sum) {
+  for (const long value : ones(count)) sum += value;
+  co_return;
+}
+
 task<void> task_workload(const bench::request& r, pool& on, long count, long& sum) {
   if (r.workload == "task/spawn-one") return spawn_and_join(on, count, 1, sum);
   if (r.workload == "task/spawn-and-join") return spawn_and_join(on, count, 1000, sum);
   if (r.workload == "task/spawn-and-join/million") return spawn_and_join(on, count, count, sum);
   if (r.workload == "task/when-all-1000") return when_all(count, 1000, sum);
   if (r.workload == "task/when-all-2") return when_all_2(count, sum);
+  if (r.workload == "task/generator") return values(count, sum);
   return loops::loop(r, count, sum);
 }
 
@@ -168,6 +179,9 @@ int main(int argc, char** argv) {
   if (r.workload == "task/spawn-and-join/million") run(r.items);  // as in leat_task_bench
   const double nanoseconds = bench::nanoseconds_each(r, run);
   if (sum < 0) return 1;
+  if (r.workload == "task/generator") {
+    return bench::report(r, "libcoro generator", nanoseconds, "ns/value");
+  }
   return bench::report(r, is_task ? "libcoro" : "libcoro ring_buffer", nanoseconds,
                        is_task ? "ns/task" : "ns/item");
 }
