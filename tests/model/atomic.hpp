@@ -55,6 +55,9 @@ class point {
   void* const kept_;
 };
 
+/// True if Relacy also checks that each operation on an atomic happens before its destruction.
+inline bool checks_destruction = false;
+
 /// The part of std::atomic that the library uses, with the memory model of Relacy. A load may
 /// return any value that its order allows.
 template <class T>
@@ -66,25 +69,33 @@ class atomic {
   atomic(T value) : value_(stored(value)) {}
   atomic(const atomic&) = delete;
   atomic& operator=(const atomic&) = delete;
+  ~atomic() {
+    if (checks_destruction) alive_(info(place::current())).store(false);
+  }
 
   T load(std::memory_order o = seq_cst, place at = place::current()) const {
     const point here;
+    check_alive(at);
     return given(value_.load(order(o), info(at)));
   }
   void store(T value, std::memory_order o = seq_cst, place at = place::current()) {
     const point here;
+    check_alive(at);
     value_.store(stored(value), order(o), info(at));
   }
   T exchange(T value, std::memory_order o = seq_cst, place at = place::current()) {
     const point here;
+    check_alive(at);
     return given(value_.exchange(stored(value), order(o), info(at)));
   }
   T fetch_add(T d, std::memory_order o = seq_cst, place at = place::current()) {
     const point here;
+    check_alive(at);
     return value_.fetch_add(d, order(o), info(at));
   }
   T fetch_sub(T d, std::memory_order o = seq_cst, place at = place::current()) {
     const point here;
+    check_alive(at);
     return value_.fetch_sub(d, order(o), info(at));
   }
   bool compare_exchange_weak(T& expected, T wanted, std::memory_order success,
@@ -114,11 +125,16 @@ class atomic {
     }
   }
   static T given(representation value) { return static_cast<T>(value); }
+  // Reads what the destructor writes.
+  void check_alive(const place& at) const {
+    if (checks_destruction) static_cast<void>(alive_(info(at)).load());
+  }
 
   template <bool may_fail_for_no_reason>
   bool compare_exchange(rl::bool_t<may_fail_for_no_reason> weak, T& expected, T wanted,
                         std::memory_order success, std::memory_order failure, place at) {
     const point here;
+    check_alive(at);
     representation seen = stored(expected);
     const bool done = value_.compare_exchange(weak, seen, stored(wanted), order(success),
                                               order(failure), info(at));
@@ -127,6 +143,7 @@ class atomic {
   }
 
   rl::atomic<representation> value_;
+  rl::var<bool> alive_{true};
 };
 
 }  // namespace model

@@ -13,9 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "async/dump/dump_printers.hpp"
 #include "async/dump/process_snapshot.hpp"
 #include "async/dump_query.hpp"
 #include "async/live_tasks_text.hpp"
+#include "base/exception_in_flight.hpp"
 #include "leat/async/detail/foreign_wait.hpp"
 #include "leat/async/dump/detail/live_object.hpp"
 #include "leat/async/scheduler.hpp"
@@ -39,6 +41,7 @@ template <int threads>
 struct suite : rl::test_suite<suite<threads>, threads> {
   void before() {
     fences = fence_model::two_fences;
+    checks_destruction = false;
     program_ = running->make();
   }
   void thread(unsigned index) {
@@ -163,6 +166,13 @@ void queue_base::abort_destroyed_in_use() const noexcept {
   detail::assertion_failed("", "queue destroyed while operations wait on it", __FILE__, __LINE__);
   std::abort();
 }
+
+// The library calls it when a primitive is misused, before it ends the process.
+void detail::print_exception_in_flight() noexcept {
+  assertion_failed("", "a primitive was misused: the message above", __FILE__, __LINE__);
+}
+thread_local const char* detail::assertion_note = nullptr;
+std::string detail::to_text(const waiting_operation&) { return "operation"; }
 
 void detail::foreign_wait_destroyed(const wait_operation&, const task_context&) noexcept {
   assertion_failed("", "task destroyed while it awaits another library", __FILE__, __LINE__);

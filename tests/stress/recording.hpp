@@ -65,6 +65,8 @@ struct recorded_base {
   static constexpr int patience = 0;  // all_wait() is exact
   // An operation that a thread performs at its end; returns false if there is none.
   static bool choose_last(operation&) { return false; }
+  // Whether the main thread may stop a thread to end a wait.
+  static bool helps_by_stop(std::size_t) { return true; }
 };
 
 }  // namespace recorded

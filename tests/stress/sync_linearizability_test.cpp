@@ -95,7 +95,7 @@ class recorder {
   [[nodiscard]] int stuck() const noexcept { return stuck_; }
 
  private:
-  // Acts if no thread can proceed: up to six times in a random way, then by a stop of each thread.
+  // Acts if no thread can proceed: up to four times in a random way, then by a stop of each thread.
   void help(history& all) {
     const std::uint64_t now = clock_;
     quiet_ = std::exchange(quiet_since_, now) == now ? quiet_ + 1 : 0;
@@ -104,7 +104,14 @@ class recorder {
     if (!tested_->all_wait(threads - finished)) return;
     operation o;
     o.thread = threads;
-    if (all.size() >= 6 || helping_.uniform_below(3) == 0 || !can_help(o)) {
+    if (Tested::patience == 0) {  // without this observation, they might not yet have begun to wait
+      o.what = kind::waiting;
+      o.number = threads - finished;
+      o.called = now;
+      o.returned = clock_++;
+      all.push_back(std::exchange(o, {.thread = threads}));
+    }
+    if (all.size() >= 8 || helping_.uniform_below(3) == 0 || !can_help(o)) {
       if (!choose_stop(o, all)) return;
     }
     carry_out(o);
@@ -121,7 +128,7 @@ class recorder {
       const bool stopped = std::any_of(earlier.begin(), earlier.end(), [t](const operation& e) {
         return e.what == kind::stop && e.thread == t;
       });
-      if (!stopped && !has_finished_[t]) candidates.push_back(t);
+      if (!stopped && !has_finished_[t] && Tested::helps_by_stop(t)) candidates.push_back(t);
     }
     if (candidates.empty()) return false;
     o = {.what = kind::stop,
