@@ -164,7 +164,7 @@ task<> passes_on(Kind& kind, bool& resumed, bool& done) {
   static_cast<void>(co_await kind.wait());
   done = !resumed;
 }
-TEMPLATE_TEST_CASE("wait: what a destroyed task received passes to a task elsewhere", "[sync]",
+TEMPLATE_TEST_CASE("wait: a task elsewhere receives what a destroyed task had received", "[sync]",
                    leat_test::waiting_acquire, leat_test::waiting_lock<leat::mutex>,
                    leat_test::waiting_lock<leat::shared_mutex>, leat_test::waiting_for_event,
                    leat_test::waiting_for_change) {
