@@ -38,7 +38,7 @@ void broadcast_base::store(void* value) noexcept {
   const std::size_t slot = slot_of(end_);
   if (is_full()) {
     swap_with(slot, value);
-    ++begin_;
+    count_removed();
   } else {
     move_into(slot, value);
   }
@@ -48,12 +48,12 @@ void broadcast_base::store(void* value) noexcept {
 
 work_list broadcast_base::remove_oldest() noexcept {
   destroy_value(slot_of(begin_));
-  ++begin_;
+  count_removed();
   return policy_ == lag_policy::wait && !waiting_.empty() ? serve_after_read() : work_list();
 }
 
 void broadcast_base::clear() noexcept LEAT_NO_ANALYSIS {
-  for (; begin_ != end_; ++begin_) destroy_value(slot_of(begin_));
+  for (; begin_ != end_; count_removed()) destroy_value(slot_of(begin_));
 }
 
 broadcast_base::send_result broadcast_base::try_store(void* value) noexcept {

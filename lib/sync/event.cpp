@@ -11,14 +11,14 @@ void event::set() noexcept {
   work_list woken;
   {
     const detail::biased_lock lock(mutex_);
-    set_ = true;
-    woken = serve();
+    set_.store(true, std::memory_order_release);  // pairs with is_set()
+    woken = end_all(detail::sync_outcome::done);
   }
   wake_all(woken);
 }
 
 void event::append_state_to(std::string& text) const {
-  if (set_) text += " (set)";
+  if (is_set()) text += " (set)";
 }
 
 }  // namespace leat

@@ -7,6 +7,11 @@ namespace leat {
 constinit const wait_operation::kind mutex::lock_operation::wait_kind =
     detail::sync_waiter::kind_of("lock");
 
+bool mutex::try_lock_among_threads(detail::sync_caller caller) noexcept {
+  const detail::biased_lock lock(mutex_);
+  return take_for(caller);
+}
+
 void mutex::grant(detail::sync_waiter& w) noexcept {
   semaphore_base::grant(w);
   holder_ = detail::lock_holder::of(w, about_now());

@@ -42,6 +42,11 @@ bool semaphore::close() noexcept {
   return true;
 }
 
+bool semaphore::try_acquire_among_threads(std::size_t count, detail::sync_caller caller) noexcept {
+  const detail::biased_lock lock(mutex_);
+  return take_for(count, caller);
+}
+
 void semaphore::grant(detail::sync_waiter& w) noexcept {
   semaphore_base::grant(w);
   holders_.remember(w.task());

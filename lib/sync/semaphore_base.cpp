@@ -11,7 +11,7 @@
 namespace leat::detail {
 
 semaphore_base::~semaphore_base() LEAT_NO_ANALYSIS {
-  if (held_ == 0 || !waiting_.empty()) return;  // ~sync_base() names the waiting tasks
+  if (free_ == total_ || !waiting_.empty()) return;  // ~sync_base() names the waiting tasks
   std::string text;
   append_name_to(text);
   std::fprintf(stderr,
@@ -29,17 +29,35 @@ bool semaphore_base::add_permits(std::size_t count) noexcept {
   {
     const biased_lock lock(mutex_);
     has_other_sources_ = true;
-    fits = count <= maximum_ - free_;
-    free_ = fits ? free_ + count : maximum_;
-    woken = serve();
+    const std::size_t added = std::min(count, maximum_ - free_);
+    fits = added == count;
+    free_ += added;
+    total_ += added;
+    woken = serve_permits();
   }
   wake_all(woken);
   return fits;
 }
 
+work_list semaphore_base::serve_permits() noexcept {
+  const scheduler* const here = scheduler::current();
+  work_list woken;
+  while (sync_waiter* const w = waiting_.first()) {
+    if (w->request_ > free_) break;
+    if (w->claim()) {
+      grant(*w);
+      w->outcome_ = sync_outcome::done;
+      wake_later(*w, here, woken);
+    }
+    waiting_.pop_front();
+  }
+  return woken;
+}
+
 void semaphore_base::release_and_serve(std::size_t count, bool owner) noexcept {
   take_in(count);
-  work_list woken = serve();
+  if (waiting_.empty()) return mutex_.unlock(owner);
+  work_list woken = serve_permits();
   mutex_.unlock(owner);
   wake_all(woken);
 }
@@ -47,7 +65,7 @@ void semaphore_base::release_and_serve(std::size_t count, bool owner) noexcept {
 void semaphore_base::forget_held(std::size_t count) noexcept {
   const biased_lock lock(mutex_);
   has_other_sources_ = true;
-  held_ -= count;
+  total_ -= count;
 }
 
 }  // namespace leat::detail

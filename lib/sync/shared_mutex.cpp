@@ -12,6 +12,11 @@ constinit const wait_operation::kind shared_mutex::exclusive_kind =
 constinit const wait_operation::kind shared_mutex::shared_kind =
     detail::sync_waiter::kind_of("lock_shared");
 
+bool shared_mutex::try_lock_among_threads(std::size_t count, detail::sync_caller caller) noexcept {
+  const detail::biased_lock lock(mutex_);
+  return take_for(count, caller);
+}
+
 void shared_mutex::grant(detail::sync_waiter& w) noexcept {
   semaphore_base::grant(w);
   note_holder(w.request_, detail::lock_holder::of(w, about_now()));

@@ -50,6 +50,7 @@ bool sync_base::begin(sync_waiter& w) noexcept {
 }
 
 work_list sync_base::serve() noexcept {
+  const scheduler* const here = scheduler::current();
   work_list woken;
   sync_waiter* following = nullptr;
   for (sync_waiter* w = waiting_.first(); w; w = following) {
@@ -61,7 +62,7 @@ work_list sync_base::serve() noexcept {
     if (w->claim()) {
       grant(*w);
       w->outcome_ = sync_outcome::done;
-      woken.push_back(*w);
+      wake_later(*w, here, woken);
     }
     waiting_.remove(*w);
   }
@@ -69,13 +70,14 @@ work_list sync_base::serve() noexcept {
 }
 
 work_list sync_base::end_all(sync_outcome outcome) noexcept {
+  const scheduler* const here = scheduler::current();
   work_list woken;
   while (sync_waiter* const w = waiting_.first()) {
     if (w->claim()) {
       w->outcome_ = outcome;
-      woken.push_back(*w);
+      wake_later(*w, here, woken);
     }
-    waiting_.remove(*w);
+    waiting_.pop_front();
   }
   return woken;
 }
@@ -87,10 +89,6 @@ bool sync_base::is_consistent() const noexcept {
     if (order_ == order::first_in_first_out) break;
   }
   return has_consistent_state();
-}
-
-void sync_base::wake_all(work_list& woken) noexcept {
-  while (work_item* const item = woken.pop_front()) static_cast<sync_waiter*>(item)->wake();
 }
 
 // Returns false if the wait has already ended. If it was the first one, later ones may be ready.
@@ -124,9 +122,7 @@ bool sync_base::abandon(sync_waiter& w) noexcept {
 
 // -------------------------------------------------------------------------------------- in words
 
-task_id sync_base::id_of(const sync_caller& caller) noexcept {
-  return caller.task ? caller.task->id() : thread_record::current_id();
-}
+task_id sync_base::id_of_this_thread() noexcept { return thread_record::current_id(); }
 
 time_point sync_base::about_now() noexcept {
   const scheduler* const here = scheduler::current();

@@ -51,7 +51,7 @@ const scheduler* sync_waiter::waiting_on() const noexcept {
   return static_cast<const selected_sync_waiter&>(*this).select_state_.get_scheduler();
 }
 
-task_id sync_waiter::task() const noexcept {
+task_id sync_waiter::task_if_rare() const noexcept {
   if (const task_context* const c = waiting_task()) return c->id();
   if (run_ != &blocking_sync_waiter::unpark) return {};
   return static_cast<const blocking_sync_waiter&>(*this).thread_;

@@ -220,7 +220,7 @@ class broadcast final : public detail::broadcast_base {
     [[nodiscard]] std::size_t request() noexcept {
       return reinterpret_cast<std::size_t>(std::addressof(value));
     }
-    [[nodiscard]] bool try_complete(broadcast& b, const detail::sync_caller&) noexcept {
+    [[nodiscard]] bool try_complete(broadcast& b, detail::sync_caller) noexcept {
       return b.try_store(std::addressof(value)) == send_result::sent;
     }
     [[nodiscard]] static bool result(broadcast&, detail::sync_outcome o) noexcept {
@@ -241,7 +241,7 @@ class broadcast final : public detail::broadcast_base {
     [[nodiscard]] std::size_t request() const noexcept {
       return reinterpret_cast<std::size_t>(receiver);
     }
-    [[nodiscard]] bool try_complete(broadcast& b, const detail::sync_caller&) noexcept {
+    [[nodiscard]] bool try_complete(broadcast& b, detail::sync_caller) noexcept {
       in_progress.begin(*receiver);
       const detail::biased_lock lock(b.mutex_);
       return b.has_value_for(*receiver);

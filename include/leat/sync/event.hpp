@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <source_location>
 #include <string>
@@ -42,12 +43,13 @@ class event final : public detail::sync_base {
   /// Resets the event: later waits wait for the next set().
   void reset() noexcept {
     const detail::biased_lock lock(mutex_);
-    set_ = false;
+    set_.store(false, std::memory_order_relaxed);
   }
   /// Returns true if the event is set.
   [[nodiscard]] bool is_set() const noexcept {
-    const detail::biased_lock lock(mutex_);
-    return set_;
+    // acquire: sees what was done before set(). Without the lock, because a wait that finds the
+    // event not set looks again under the lock.
+    return set_.load(std::memory_order_acquire);
   }
 
   /// Waits until the event is set.
@@ -87,7 +89,7 @@ class event final : public detail::sync_base {
     static constexpr bool undoable = true;
 
     [[nodiscard]] static std::size_t request() noexcept { return 1; }
-    [[nodiscard]] static bool try_complete(event& e, const detail::sync_caller&) noexcept {
+    [[nodiscard]] static bool try_complete(event& e, detail::sync_caller) noexcept {
       return e.is_set();
     }
     static void result(event&, detail::sync_outcome) noexcept {}
@@ -96,13 +98,13 @@ class event final : public detail::sync_base {
 
   [[nodiscard]] bool is_ready(const detail::sync_waiter&) const noexcept override
       LEAT_REQUIRES(mutex_) {
-    return set_;
+    return set_.load(std::memory_order_relaxed);
   }
   void grant(detail::sync_waiter&) noexcept override LEAT_REQUIRES(mutex_) {}
   void append_state_to(std::string& text) const override LEAT_REQUIRES(mutex_);
   void inspect(const detail::sync_waiter&, wait_target&) const override LEAT_REQUIRES(mutex_) {}
 
-  bool set_ LEAT_GUARDED_BY(mutex_) = false;
+  std::atomic<bool> set_{false};  // changes under the lock
 };
 
 }  // namespace leat

@@ -106,16 +106,25 @@ class mutex final : public detail::semaphore_base {
     static constexpr bool undoable = true;
 
     [[nodiscard]] static std::size_t request() noexcept { return 1; }
-    [[nodiscard]] static bool try_complete(mutex& m, const detail::sync_caller& caller) noexcept {
-      const detail::biased_lock lock(m.mutex_);
-      if (!m.try_take(1)) return false;
-      m.holder_ = {id_of(caller), caller.where, about_now()};
-      return true;
+    // Not inlined, so that `caller` is passed in registers: g++ would copy it through memory.
+    [[nodiscard, gnu::noinline]] static bool try_complete(
+        mutex& m, detail::sync_caller caller) noexcept LEAT_NO_ANALYSIS {
+      if (!m.mutex_.try_lock_as_owner()) [[unlikely]]
+        return m.try_lock_among_threads(caller);
+      const bool taken = m.take_for(caller);
+      m.mutex_.unlock(true);
+      return taken;
     }
     [[nodiscard]] static guard result(mutex& m, detail::sync_outcome) noexcept { return guard(m); }
     static void undo(mutex& m) noexcept { m.release_held(1); }
   };
 
+  bool take_for(detail::sync_caller caller) noexcept LEAT_REQUIRES(mutex_) {
+    if (!try_take(1)) return false;
+    holder_ = {id_of(caller), caller.where, about_now(caller)};
+    return true;
+  }
+  bool try_lock_among_threads(detail::sync_caller caller) noexcept;
   void grant(detail::sync_waiter& w) noexcept override LEAT_REQUIRES(mutex_);
   void append_state_to(std::string& text) const override LEAT_REQUIRES(mutex_);
   void inspect(const detail::sync_waiter& w, wait_target& target) const override

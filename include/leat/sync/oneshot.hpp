@@ -60,7 +60,7 @@ struct oneshot {
     static constexpr const wait_operation::kind& wait_kind = detail::oneshot_base::closed_kind;
     static constexpr bool undoable = true;
     [[nodiscard]] static std::size_t request() noexcept { return block::receiver_leaves; }
-    [[nodiscard]] static bool try_complete(block& b, const detail::sync_caller&) noexcept {
+    [[nodiscard]] static bool try_complete(block& b, detail::sync_caller) noexcept {
       return b.has_no_receiver();
     }
     static void result(block&, detail::sync_outcome) noexcept {}
@@ -71,7 +71,7 @@ struct oneshot {
     static constexpr const wait_operation::kind& wait_kind = detail::oneshot_base::receive_kind;
     static constexpr bool undoable = true;  // the value stays until result()
     [[nodiscard]] static std::size_t request() noexcept { return block::value; }
-    [[nodiscard]] static bool try_complete(block& b, const detail::sync_caller&) noexcept {
+    [[nodiscard]] static bool try_complete(block& b, detail::sync_caller) noexcept {
       return b.try_read();
     }
     [[nodiscard]] static std::optional<T> result(block& b, detail::sync_outcome) noexcept {

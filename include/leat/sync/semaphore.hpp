@@ -156,12 +156,14 @@ class semaphore final : public detail::semaphore_base {
         s.throw_impossible(n);
     }
     [[nodiscard]] std::size_t request() const noexcept { return permits; }
-    [[nodiscard]] bool try_complete(semaphore& s,
-                                    const detail::sync_caller& caller) const noexcept {
-      const detail::biased_lock lock(s.mutex_);
-      if (!s.try_take(permits)) return false;
-      s.holders_.remember(id_of(caller));
-      return true;
+    // Not inlined, so that `caller` is passed in registers: g++ would copy it through memory.
+    [[nodiscard, gnu::noinline]] bool try_complete(
+        semaphore& s, detail::sync_caller caller) const noexcept LEAT_NO_ANALYSIS {
+      if (!s.mutex_.try_lock_as_owner()) [[unlikely]]
+        return s.try_acquire_among_threads(permits, caller);
+      const bool taken = s.take_for(permits, caller);
+      s.mutex_.unlock(true);
+      return taken;
     }
     [[nodiscard]] guard result(semaphore& s, detail::sync_outcome o) const noexcept {
       return o == detail::sync_outcome::done ? guard(s, permits) : guard();
@@ -172,6 +174,12 @@ class semaphore final : public detail::semaphore_base {
   };
 
   [[noreturn, gnu::cold]] void throw_impossible(std::size_t count) const;
+  bool take_for(std::size_t count, detail::sync_caller caller) noexcept LEAT_REQUIRES(mutex_) {
+    if (!try_take(count)) return false;
+    holders_.remember(id_of(caller));
+    return true;
+  }
+  bool try_acquire_among_threads(std::size_t count, detail::sync_caller caller) noexcept;
   void grant(detail::sync_waiter& w) noexcept override LEAT_REQUIRES(mutex_);
   void append_state_to(std::string& text) const override LEAT_REQUIRES(mutex_);
   void inspect(const detail::sync_waiter& w, wait_target& target) const override

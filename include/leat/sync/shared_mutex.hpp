@@ -146,12 +146,14 @@ class shared_mutex final : public detail::semaphore_base {
     static constexpr bool undoable = true;
 
     [[nodiscard]] static std::size_t request() noexcept { return Count; }
-    [[nodiscard]] static bool try_complete(shared_mutex& m,
-                                           const detail::sync_caller& caller) noexcept {
-      const detail::biased_lock lock(m.mutex_);
-      if (!m.try_take(Count)) return false;
-      m.note_holder(Count, {id_of(caller), caller.where, about_now()});
-      return true;
+    // Not inlined, so that `caller` is passed in registers: g++ would copy it through memory.
+    [[nodiscard, gnu::noinline]] static bool try_complete(
+        shared_mutex& m, detail::sync_caller caller) noexcept LEAT_NO_ANALYSIS {
+      if (!m.mutex_.try_lock_as_owner()) [[unlikely]]
+        return m.try_lock_among_threads(Count, caller);
+      const bool taken = m.take_for(Count, caller);
+      m.mutex_.unlock(true);
+      return taken;
     }
     [[nodiscard]] static Guard result(shared_mutex& m, detail::sync_outcome) noexcept {
       return Guard(m);
@@ -166,6 +168,12 @@ class shared_mutex final : public detail::semaphore_base {
     return Guard(*this);
   }
 
+  bool take_for(std::size_t count, detail::sync_caller caller) noexcept LEAT_REQUIRES(mutex_) {
+    if (!try_take(count)) return false;
+    note_holder(count, {id_of(caller), caller.where, about_now(caller)});
+    return true;
+  }
+  bool try_lock_among_threads(std::size_t count, detail::sync_caller caller) noexcept;
   void note_holder(std::size_t count, const detail::lock_holder& h) noexcept LEAT_REQUIRES(mutex_) {
     if (count == everything) {
       writer_ = h;

@@ -182,7 +182,7 @@ class watch final : public detail::watch_base {
     static constexpr bool undoable = true;
 
     [[nodiscard]] std::size_t request() const noexcept { return seen; }
-    [[nodiscard]] bool try_complete(watch& w, const detail::sync_caller&) const noexcept {
+    [[nodiscard]] bool try_complete(watch& w, detail::sync_caller) const noexcept {
       const detail::biased_lock lock(w.mutex_);
       if (w.version_ == seen) return false;
       w.expect_read();

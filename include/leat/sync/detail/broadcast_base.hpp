@@ -132,11 +132,18 @@ class broadcast_base : public sync_base {
   void clear() noexcept;
 
  private:
-  [[nodiscard]] std::size_t slot_of(std::uint64_t number) const noexcept {
-    return static_cast<std::size_t>(number % unread_.size());
+  // Precondition: begin_ <= number <= end_. It divides nothing, because that would take most of the
+  // time of an operation.
+  [[nodiscard]] std::size_t slot_of(std::uint64_t number) const noexcept LEAT_REQUIRES(mutex_) {
+    const std::size_t slot = begin_slot_ + static_cast<std::size_t>(number - begin_);
+    return slot < unread_.size() ? slot : slot - unread_.size();
   }
   [[nodiscard]] bool is_full() const noexcept LEAT_REQUIRES(mutex_) {
     return end_ - begin_ == unread_.size();
+  }
+  void count_removed() noexcept LEAT_REQUIRES(mutex_) {
+    ++begin_;
+    if (++begin_slot_ == unread_.size()) begin_slot_ = 0;
   }
   void store(void* value) noexcept LEAT_REQUIRES(mutex_);
   [[nodiscard]] work_list serve_after_read() noexcept LEAT_REQUIRES(mutex_);
@@ -151,8 +158,9 @@ class broadcast_base : public sync_base {
 
   const lag_policy policy_;
   bool closed_ LEAT_GUARDED_BY(mutex_) = false;
-  std::uint64_t begin_ LEAT_GUARDED_BY(mutex_) = 0;  // the number of the oldest stored value
-  std::uint64_t end_ LEAT_GUARDED_BY(mutex_) = 0;    // the number of the next value
+  std::uint64_t begin_ LEAT_GUARDED_BY(mutex_) = 0;     // the number of the oldest stored value
+  std::uint64_t end_ LEAT_GUARDED_BY(mutex_) = 0;       // the number of the next value
+  std::size_t begin_slot_ LEAT_GUARDED_BY(mutex_) = 0;  // begin_ % capacity
   std::vector<std::size_t> unread_;  // for each slot: receivers that have not read its value
   std::size_t receivers_ LEAT_GUARDED_BY(mutex_) = 0;
   broadcast_position* first_ LEAT_GUARDED_BY(mutex_) = nullptr;

@@ -56,7 +56,7 @@ class semaphore_base : public sync_base {
   semaphore_base(const char* type, std::size_t free, std::size_t maximum, std::string name) noexcept
       : sync_base(type, order::first_in_first_out, std::move(name)),
         free_(free),
-        initial_(free),
+        total_(free),
         maximum_(maximum) {}
   /// Ends the process with a message if guards hold permits.
   ~semaphore_base() override;
@@ -65,7 +65,6 @@ class semaphore_base : public sync_base {
   [[nodiscard]] bool try_take(std::size_t count) noexcept LEAT_REQUIRES(mutex_) {
     if (count > free_ || !waiting_.empty() || closed_) return false;
     free_ -= count;
-    held_ += count;
     return true;
   }
 
@@ -73,43 +72,47 @@ class semaphore_base : public sync_base {
   /// maximum was exceeded.
   bool add_permits(std::size_t count) noexcept;
   /// Returns the permits of a guard, or of an operation that was granted them and is undone.
-  void release_held(std::size_t count) noexcept {
-    const bool owner = mutex_.lock();
+  void release_held(std::size_t count) noexcept LEAT_NO_ANALYSIS {
+    if (!mutex_.try_lock_as_owner()) [[unlikely]]
+      return release_and_serve(count, mutex_.lock());
     if (!waiting_.empty()) [[unlikely]]
-      return release_and_serve(count, owner);
+      return release_and_serve(count, true);
     take_in(count);
-    mutex_.unlock(owner);
+    mutex_.unlock(true);
   }
   void forget_held(std::size_t count) noexcept;
 
   [[nodiscard]] bool is_ready(const sync_waiter& w) const noexcept override LEAT_REQUIRES(mutex_) {
     return w.request_ <= free_;
   }
-  void grant(sync_waiter& w) noexcept override LEAT_REQUIRES(mutex_) {
-    free_ -= w.request_;
-    held_ += w.request_;
-  }
+  void grant(sync_waiter& w) noexcept override LEAT_REQUIRES(mutex_) { free_ -= w.request_; }
   [[nodiscard]] sync_outcome outcome_if_closed(const sync_waiter&) const noexcept override
       LEAT_REQUIRES(mutex_) {
     return closed_ ? sync_outcome::closed : sync_outcome::waiting;
   }
 
   [[nodiscard]] bool has_consistent_state() const noexcept override LEAT_REQUIRES(mutex_) {
-    return free_ <= maximum_ && (has_other_sources_ || free_ + held_ == initial_);
+    return free_ <= maximum_ && free_ <= total_;
   }
 
   std::size_t free_ LEAT_GUARDED_BY(mutex_);
-  const std::size_t initial_;
+  // The free permits and those that guards hold or operations were granted.
+  std::size_t total_ LEAT_GUARDED_BY(mutex_);
   const std::size_t maximum_;
-  std::size_t held_ LEAT_GUARDED_BY(mutex_) = 0;  // by guards, and granted to operations
   bool closed_ LEAT_GUARDED_BY(mutex_) = false;
   bool has_other_sources_ LEAT_GUARDED_BY(mutex_) = false;  // permits do not only come from guards
 
  private:
   void take_in(std::size_t count) noexcept LEAT_REQUIRES(mutex_) {
-    held_ -= count;
-    free_ += count < maximum_ - free_ ? count : maximum_ - free_;
+    if (count <= maximum_ - free_) [[likely]] {
+      free_ += count;
+    } else {
+      total_ -= count - (maximum_ - free_);
+      free_ = maximum_;
+    }
   }
+  // Like serve(), without the virtual functions that this class knows.
+  [[nodiscard]] work_list serve_permits() noexcept LEAT_REQUIRES(mutex_);
   void release_and_serve(std::size_t count, bool owner) noexcept
       LEAT_RELEASE(mutex_) LEAT_NO_ANALYSIS;
 };

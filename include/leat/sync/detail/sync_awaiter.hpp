@@ -21,7 +21,7 @@ namespace leat::detail {
 //     using object_type;                            // the primitive
 //     static const wait_operation::kind wait_kind;  // for dumps
 //     std::size_t request() noexcept;               // see sync_waiter
-//     bool try_complete(object_type&, const sync_caller&) noexcept;  // without a wait
+//     bool try_complete(object_type&, sync_caller) noexcept;  // without a wait
 //     auto result(object_type&, sync_outcome);      // of `done` or `closed`
 //     void undo(object_type&) noexcept;             // it is done, and result() is not called
 //     static constexpr bool undoable;               // false: the effect of undo() is incomplete

@@ -48,7 +48,9 @@ class sync_waiter : public wait_operation {
   [[nodiscard]] const scheduler* waiting_on() const noexcept;
   /// The ID of the task or thread that waits; none for a handler, or a thread without a
   /// thread_record.
-  [[nodiscard]] task_id task() const noexcept;
+  [[nodiscard]] task_id task() const noexcept {
+    return context_ && !selected_ ? context_->id() : task_if_rare();
+  }
 
   /// Leaves the wait queue, for a coroutine that is destroyed while it waits. Returns true if the
   /// operation has completed; the caller undoes it.
@@ -87,6 +89,7 @@ class sync_waiter : public wait_operation {
   static void describe(const wait_operation& w, std::ostream& out);
   static void inspect(const wait_operation& w, wait_target& target);
   [[nodiscard]] bool claim_select() noexcept;
+  [[nodiscard]] task_id task_if_rare() const noexcept;
   [[nodiscard, gnu::cold]] failure failed() const;
   void append_object_to(std::string& text) const;
 };
@@ -119,6 +122,14 @@ class sync_waiter_list {
   void remove(sync_waiter& w) noexcept {
     (w.previous_ ? w.previous_->following_ : first_) = w.following_;
     (w.following_ ? w.following_->previous_ : last_) = w.previous_;
+    --size_;
+    w.linked_.store(false, std::memory_order_release);
+  }
+  /// Removes the first one. Precondition: the list is not empty.
+  void pop_front() noexcept {
+    sync_waiter& w = *first_;
+    first_ = w.following_;
+    (first_ ? first_->previous_ : last_) = nullptr;
     --size_;
     w.linked_.store(false, std::memory_order_release);
   }
