@@ -16,17 +16,28 @@
 namespace leat::detail {
 namespace {
 
-// True after a membarrier failed: a seccomp filter was installed after it had been registered.
-// Used with relaxed builtins: an owner that misses the refusal is revoked in the slow way. Not a
-// std::atomic, which the model tests replace by a type that cannot be static.
-[[maybe_unused]] bool membarrier_refused = false;
+// Refused: also if a membarrier failed later, because a seccomp filter was installed.
+enum : int { unknown, registered, refused };
 
-// True if the process may use the expedited private membarrier; registered once.
+// Used with relaxed builtins: an owner that misses a refusal is revoked in the slow way. Not a
+// std::atomic, which the model tests replace by a type that cannot be static. Not a static with a
+// constructor: a child of fork() would wait for the thread that was constructing it.
+[[maybe_unused]] int membarrier_state = unknown;
+
+// True if the process may use the expedited private membarrier; registered at the first call.
 bool have_membarrier() noexcept {
 #if defined(__linux__) && defined(__NR_membarrier) && !LEAT_TSAN
-  static const bool registered =
-      ::syscall(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
-  return registered && !__atomic_load_n(&membarrier_refused, __ATOMIC_RELAXED);
+  int state = __atomic_load_n(&membarrier_state, __ATOMIC_RELAXED);
+  if (state == unknown) {
+    const auto failed = ::syscall(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+    const int next = failed ? refused : registered;
+    // Keeps what another thread has stored meanwhile.
+    if (__atomic_compare_exchange_n(&membarrier_state, &state, next, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED)) {
+      state = next;
+    }
+  }
+  return state == registered;
 #else
   return false;
 #endif
@@ -48,7 +59,7 @@ void membarrier() noexcept {
 #if defined(__linux__) && defined(__NR_membarrier) && !LEAT_TSAN
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (::syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) return;
-  __atomic_store_n(&membarrier_refused, true, __ATOMIC_RELAXED);
+  __atomic_store_n(&membarrier_state, refused, __ATOMIC_RELAXED);
   flush_store_buffers();
 #endif
 }

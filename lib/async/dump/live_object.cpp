@@ -1,5 +1,7 @@
 #include "leat/async/dump/detail/live_object.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -10,10 +12,19 @@ namespace leat::detail {
 constinit live_object* live_objects::newest_ = nullptr;
 constinit std::uint64_t live_objects::made_ = 0;
 
-std::mutex& live_objects::mutex() noexcept {
-  static std::mutex instance;
-  return instance;
-}
+namespace {
+
+constinit std::mutex mutex_of_objects;
+
+// The lock is held during fork(). Otherwise a thread that held it would not exist in the child,
+// where the first wait on a primitive takes it.
+[[maybe_unused]] const int registered =
+    ::pthread_atfork([] { mutex_of_objects.lock(); }, [] { mutex_of_objects.unlock(); },
+                     [] { mutex_of_objects.unlock(); });
+
+}  // namespace
+
+std::mutex& live_objects::mutex() noexcept { return mutex_of_objects; }
 
 void live_object::add() noexcept {
   const std::lock_guard lock(live_objects::mutex());
