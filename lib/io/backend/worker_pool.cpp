@@ -8,7 +8,6 @@
 
 #include "io/backend/backend_support.hpp"
 #include "io/backend/buffer_ownership.hpp"
-#include "io/backend/fork_generation.hpp"
 #include "leat/base/detail/assert.hpp"
 
 namespace leat::detail {
@@ -31,10 +30,6 @@ worker_pool& worker_pool::instance() {
   return *there;  // another thread was faster
 }
 
-worker_pool::worker_pool() : generation_(fork_generation()) { threads_.reserve(max_threads); }
-
-bool worker_pool::is_in_its_process() const noexcept { return generation_ == fork_generation(); }
-
 void worker_pool::submit(file_request& request) noexcept {
   LEAT_ASSERT(is_in_its_process(),
               "file of the parent used in a child of fork(): open files in the child");
@@ -47,7 +42,7 @@ void worker_pool::submit(file_request& request) noexcept {
 }
 
 stream_poller& worker_pool::poller() {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex());
   if (!poller_) poller_ = std::make_unique<stream_poller>(*this);
   return *poller_;
 }
@@ -70,7 +65,7 @@ void worker_pool::cancel(file_request& request) noexcept {
   }
   stream_poller* there = nullptr;
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(mutex());
     there = poller_.get();
   }
   if (there) there->cancel(request);  // null if none was available and the request has ended
@@ -79,56 +74,32 @@ void worker_pool::cancel(file_request& request) noexcept {
 void worker_pool::cancel_streams(const scheduler& sched) noexcept {
   stream_poller* there = nullptr;
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(mutex());
     there = poller_.get();
   }
   if (there) there->cancel_all(sched);
 }
 
 void worker_pool::enqueue(file_request& request) noexcept {
-  {
-    const std::lock_guard lock(mutex_);
-    waiting_.push_back(request);
-    ++waiting_count_;  // an idle thread may have been notified and not be awake yet
-    if (waiting_count_ > idle_ && threads_.size() < max_threads) start_one();
-    if (threads_.empty()) {  // no thread could be started: execute it here
-      static_cast<void>(waiting_.pop_front());
-      --waiting_count_;
-      mark_user_owned(request);
-      execute(request);
-      request.completion_scheduler->post(request);
-      return;
-    }
-  }
-  arrived_.notify_one();
+  lock_type lock(mutex());
+  waiting_.push_back(request);
+  if (call_thread(lock)) return;
+  // No thread could be started: execute it here.
+  while (has_items()) execute_next(lock);
 }
 
-void worker_pool::start_one() noexcept {
-  try {
-    threads_.emplace_back([this] { work(); });
-  } catch (...) {  // those that run do the work
+void worker_pool::execute_next(lock_type& lock) noexcept {
+  auto& request = static_cast<file_request&>(*waiting_.pop_front());
+  lock.unlock();
+  mark_user_owned(request);
+  execute(request);
+  if (is_stream_transfer(request) && request.result == -EAGAIN) {
+    mark_kernel_owned(request);
+    block_for_stream(request);  // another thread was faster
+  } else {
+    request.completion_scheduler->post(request);  // the last access: the request may be gone now
   }
-}
-
-void worker_pool::work() {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    ++idle_;
-    arrived_.wait(lock, [this] { return !waiting_.empty(); });
-    --idle_;
-    auto& request = static_cast<file_request&>(*waiting_.pop_front());
-    --waiting_count_;
-    lock.unlock();
-    mark_user_owned(request);
-    execute(request);
-    if (is_stream_transfer(request) && request.result == -EAGAIN) {
-      mark_kernel_owned(request);
-      block_for_stream(request);  // another thread was faster
-    } else {
-      request.completion_scheduler->post(request);  // the last access: the request may be gone now
-    }
-    lock.lock();
-  }
+  lock.lock();
 }
 
 }  // namespace leat::detail

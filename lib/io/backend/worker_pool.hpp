@@ -1,12 +1,9 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <memory>
-#include <mutex>
-#include <thread>
-#include <vector>
 
+#include "async/blocking/worker_threads.hpp"
 #include "io/backend/stream_poller.hpp"
 #include "leat/io/backend/file_backend.hpp"
 
@@ -16,7 +13,7 @@ namespace leat::detail {
 /// arrival, execute them with plain system calls and then post them to their schedulers.
 ///
 /// Thread safety: thread-safe.
-class worker_pool {
+class worker_pool final : public worker_threads {
  public:
   /// Created on first use, and again in a child of fork(), which has none of its parent's threads.
   /// Never destroyed: tasks on other threads and destructors of static objects may use files while
@@ -24,9 +21,7 @@ class worker_pool {
   /// Errors: std::bad_alloc.
   static worker_pool& instance();
 
-  worker_pool();
-  worker_pool(const worker_pool&) = delete;
-  worker_pool& operator=(const worker_pool&) = delete;
+  worker_pool() : worker_threads("leat files", max_threads, duration::zero()) {}
 
   void submit(file_request& request) noexcept;
 
@@ -43,20 +38,13 @@ class worker_pool {
   // Disks are fastest with a few concurrent requests.
   static constexpr std::size_t max_threads = 4;
 
-  [[nodiscard]] bool is_in_its_process() const noexcept;
   [[nodiscard]] stream_poller& poller();
   void block_for_stream(file_request& request) noexcept;
-  void start_one() noexcept;
-  [[noreturn]] void work();
+  [[nodiscard]] bool has_items() const noexcept override { return !waiting_.empty(); }
+  void execute_next(lock_type& lock) noexcept override;
 
-  const unsigned generation_;
-  std::mutex mutex_;
-  std::condition_variable arrived_;
   work_list waiting_;
-  std::size_t waiting_count_ = 0;
-  std::size_t idle_ = 0;
   std::unique_ptr<stream_poller> poller_;
-  std::vector<std::thread> threads_;
 };
 
 }  // namespace leat::detail

@@ -1,4 +1,4 @@
-#include "io/backend/fork_generation.hpp"
+#include "base/fork_generation.hpp"
 
 #include <atomic>
 #include <pthread.h>

@@ -1,0 +1,146 @@
+#include "async/blocking/worker_threads.hpp"
+
+#include <chrono>
+#include <pthread.h>
+#include <thread>
+#include <utility>
+
+#include "base/fork_generation.hpp"
+#include "base/futex.hpp"
+#include "leat/base/detail/spin_budget.hpp"
+
+namespace leat::detail {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// Checks for a call before an idle thread sleeps, about as long as a wake-up takes.
+constexpr int spins_before_sleep = 200;
+
+}  // namespace
+
+// A thread without work, on its stack.
+struct worker_threads::idle_thread {
+  static constexpr std::uint32_t awake = 0;
+  static constexpr std::uint32_t called = 1;
+  static constexpr std::uint32_t asleep = 2;
+
+  std::atomic<std::uint32_t> state{awake};
+  spin_budget spins;
+  bool is_idle = false;  // on the stack; with the lock, and so is the next line
+  idle_thread* below = nullptr;
+
+  // Called after the thread was removed from the stack. It may be gone afterwards.
+  void call() noexcept {
+    // relaxed: the lock orders all other accesses.
+    if (state.exchange(called, std::memory_order_relaxed) == asleep) wake_one(&state);
+  }
+
+  // Returns false if the time has come.
+  bool wait_until(time_point end) noexcept {
+    const auto is_called = [this]() noexcept {
+      return state.load(std::memory_order_relaxed) == called;
+    };
+    if (spins.spin(spins_before_sleep, is_called)) return true;
+    std::uint32_t before = awake;
+    state.compare_exchange_strong(before, asleep, std::memory_order_relaxed);
+    while (!is_called()) {
+      if (end == no_deadline) {
+        sleep_while(state, asleep, nullptr);
+        continue;
+      }
+      const duration left = end - std::chrono::steady_clock::now();
+      if (left <= duration::zero()) return false;
+      const timespec rest{static_cast<std::time_t>(left / 1s), static_cast<long>(left % 1s / 1ns)};
+      sleep_while(state, asleep, &rest);
+    }
+    return true;
+  }
+};
+
+worker_threads::worker_threads(std::string name, std::size_t limit, duration idle_limit)
+    : generation_(fork_generation()),
+      name_(std::move(name)),
+      limit_(limit),
+      idle_limit_(idle_limit) {}
+
+bool worker_threads::is_in_its_process() const noexcept { return generation_ == fork_generation(); }
+
+bool worker_threads::call_thread(lock_type& lock) noexcept {
+  if (idle_thread* const thread = idle_) {
+    idle_ = thread->below;
+    thread->is_idle = false;
+    --idle_count_;
+    lock.unlock();
+    thread->call();
+    return true;
+  }
+  if (threads_ < limit_) start_one();
+  if (threads_ == 0) return false;
+  lock.unlock();
+  return true;
+}
+
+void worker_threads::start_one() noexcept {
+  try {
+    std::thread([this] { work(); }).detach();
+    ++threads_;
+  } catch (...) {  // those that run do the work
+  }
+}
+
+void worker_threads::work() noexcept {
+  ::pthread_setname_np(::pthread_self(), name_.substr(0, 15).c_str());
+  idle_thread self;
+  lock_type lock(mutex_);
+  do {
+    while (has_items()) execute_next(lock);
+  } while (wait_for_call(lock, self));
+  const bool is_last = --threads_ == 0 && ends_;
+  lock.unlock();
+  if (is_last) delete this;
+}
+
+// Returns false if the thread is to end.
+bool worker_threads::wait_for_call(lock_type& lock, idle_thread& self) noexcept {
+  if (ends_) return false;
+  const bool is_limited = idle_limit_ > duration::zero();
+  const time_point end = is_limited ? std::chrono::steady_clock::now() + idle_limit_ : no_deadline;
+  self.below = std::exchange(idle_, &self);
+  self.is_idle = true;
+  ++idle_count_;
+  for (;;) {
+    self.state.store(idle_thread::awake, std::memory_order_relaxed);
+    lock.unlock();
+    const bool called = self.wait_until(end);
+    lock.lock();
+    if (!self.is_idle) return !ends_ || has_items();
+    if (!called) break;  // otherwise it is the late end of an earlier call
+  }
+  remove_idle(self);
+  return false;
+}
+
+void worker_threads::remove_idle(idle_thread& thread) noexcept {
+  idle_thread** place = &idle_;
+  while (*place != &thread) place = &(*place)->below;
+  *place = thread.below;
+  --idle_count_;
+}
+
+void worker_threads::end_and_delete() noexcept {
+  lock_type lock(mutex_);
+  ends_ = true;
+  idle_count_ = 0;
+  for (idle_thread* thread = std::exchange(idle_, nullptr); thread;) {
+    idle_thread& first = *std::exchange(thread, thread->below);
+    first.is_idle = false;
+    first.call();  // it continues when it has the lock
+  }
+  const bool is_last = threads_ == 0;
+  lock.unlock();
+  if (is_last) delete this;
+}
+
+}  // namespace leat::detail
