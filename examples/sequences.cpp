@@ -4,7 +4,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -45,6 +47,23 @@ leat::task<std::size_t> count_on_another_thread(leat::runtime& rt, std::string t
 }
 //! [/run_on]
 
+//! [run_blocking]
+std::size_t count_slowly(const std::string& text, std::stop_token stop) {
+  std::size_t count = 0;
+  for (const char c : text) {
+    if (stop.stop_requested()) throw leat::failure(leat::errc::cancelled, "count_slowly");
+    std::this_thread::sleep_for(100us);  // blocks its thread, as a query of a database does
+    count += c == 'e';
+  }
+  return count;
+}
+
+leat::task<std::size_t> count_without_blocking(std::string text) {
+  const auto count = [&](std::stop_token stop) { return count_slowly(text, std::move(stop)); };
+  co_return co_await leat::with_timeout(leat::run_blocking(count), 10s);
+}
+//! [/run_blocking]
+
 //! [interval]
 leat::task<> measure(int samples, std::vector<std::size_t>& measured) {
   leat::interval every(2ms, leat::missed_tick_policy::skip);
@@ -58,6 +77,7 @@ leat::task<> measure(int samples, std::vector<std::size_t>& measured) {
 leat::task<> show_all(leat::runtime& rt) {
   std::printf("%zu letters\n", co_await count_letters(4));
   std::printf("%zu words\n", co_await count_on_another_thread(rt, "counted on another thread"));
+  std::printf("%zu e\n", co_await count_without_blocking("some letters"));
   std::vector<std::size_t> measured;
   co_await measure(3, measured);
   std::printf("%zu samples\n", measured.size());

@@ -5,6 +5,8 @@
 
 #include "leat/async/as_tuple.hpp"
 #include "leat/async/async_generator.hpp"
+#include "leat/async/blocking/blocking_pool.hpp"
+#include "leat/async/blocking/run_blocking.hpp"
 #include "leat/async/condition_wait.hpp"
 #include "leat/async/dump/dump.hpp"
 #include "leat/async/dump/dump_on_request.hpp"

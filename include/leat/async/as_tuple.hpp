@@ -136,12 +136,12 @@ as_tuple_awaiter<child_awaiter<U>> awaiting_promise::await_transform(
 ///     }
 ///
 /// Accepts push(), pop(), push_many(), pop_many() and pop_up_to() of queues, sleep_for(),
-/// sleep_until(), wait_for_stop(), task_group::join(), Asio operations with use_task, select(),
-/// with_timeout(), with_deadline() and with_stop(). Write a limit inside of as_tuple(), as in
-/// `as_tuple(with_timeout(queue.pop(), 1s))`. Each operation has the same effect as without
-/// as_tuple(). Instead of throwing an exception, it returns the code that to_error_code() returns
-/// for that exception, without creating a message. An expected end, such as a closed queue, is not
-/// an error here either.
+/// sleep_until(), wait_for_stop(), task_group::join(), run_blocking(), Asio operations with
+/// use_task, select(), with_timeout(), with_deadline() and with_stop(). Write a limit inside of
+/// as_tuple(), as in `as_tuple(with_timeout(queue.pop(), 1s))`. Each operation has the same effect
+/// as without as_tuple(). Instead of throwing an exception, it returns the code that
+/// to_error_code() returns for that exception, without creating a message. An expected end, such as
+/// a closed queue, is not an error here either.
 ///
 /// as_tuple() owns the operation, as select() does: a function can return the result.
 ///

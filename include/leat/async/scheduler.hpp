@@ -30,9 +30,9 @@ struct process_identity {
 };
 
 /// The services that a scheduler can have, at most one of each; see scheduler::find_service().
-enum class service_slot : unsigned char { files };
+enum class service_slot : unsigned char { files, blocking_calls };
 /// Number of values of service_slot.
-inline constexpr std::size_t service_slots = 1;
+inline constexpr std::size_t service_slots = 2;
 
 /// One logical thread: runs work items one after the other, never two at the same time.
 ///

@@ -62,8 +62,9 @@ template <class Operation, class End>
 /// Accepts
 /// - pop(), pop_many(), pop_up_to() and push() of queues, the operations of leat/sync.hpp,
 ///   sleep_for(), sleep_until(), wait_for_stop() and task_group::join();
-/// - one irrevocable operation: a task, the next() of a generator, or an Asio operation with
-///   use_task. With it, select() accepts no push to a queue and no send() of a broadcast.
+/// - one irrevocable operation: a task, the next() of a generator, run_blocking(), or an Asio
+///   operation with use_task. With it, select() accepts no push to a queue and no send() of a
+///   broadcast.
 ///
 /// It does not accept push_many(), which may have added some of its items when another operation
 /// wins. To limit a push_many(), use with_timeout(), with_deadline() or with_stop().
@@ -102,14 +103,15 @@ template <class... Operations>
   static_assert(
       (static_cast<int>(detail::irrevocable<std::remove_cvref_t<Operations>>) + ... + 0) <= 1,
       "select() accepts at most one operation that cannot be undone after it has started "
-      "(a task or an Asio operation), because both could complete: await each in its own "
-      "task and join the tasks with when_any(), which returns both results");
-  static_assert(!(detail::irrevocable<std::remove_cvref_t<Operations>> || ...) ||
-                    (detail::undoable<std::remove_cvref_t<Operations>> && ...),
-                "select() does not accept a push next to an operation that cannot be undone (a "
-                "task or an Asio operation): if that operation completes despite its "
-                "cancellation, the push cannot be undone, because another task may have popped "
-                "the item. Push before or after the select(), or in a separate task");
+      "(a task, an Asio operation or run_blocking()), because both could complete: await each in "
+      "its own task and join the tasks with when_any(), which returns both results");
+  static_assert(
+      !(detail::irrevocable<std::remove_cvref_t<Operations>> || ...) ||
+          (detail::undoable<std::remove_cvref_t<Operations>> && ...),
+      "select() does not accept a push next to an operation that cannot be undone (a "
+      "task, an Asio operation or run_blocking()): if that operation completes despite its "
+      "cancellation, the push cannot be undone, because another task may have popped "
+      "the item. Push before or after the select(), or in a separate task");
   static_assert(((!detail::partially_completable<std::remove_cvref_t<Operations>> ||
                   detail::irrevocable<std::remove_cvref_t<Operations>>) &&
                  ...),
@@ -130,7 +132,8 @@ template <class... Operations>
 /// that has not ended ten seconds after its stop request is printed to standard error.
 ///
 /// If the limit of an Asio operation expires, with_timeout() cancels the operation and waits until
-/// it has ended. The result that the operation then reports decides: see use_task.
+/// it has ended. The result that the operation then reports decides: see use_task. A function of
+/// run_blocking() is asked to stop in the same way: see run_blocking().
 ///
 /// A limit of 0 or less is valid: an operation succeeds if it need not wait, and a task if it never
 /// waits.

@@ -13,6 +13,7 @@
 #include "leat/async/loop/detail/signal_receiver.hpp"
 #include "leat/base/detail/assert.hpp"
 #include "leat/base/detail/frame_allocator.hpp"
+#include "sim/world/simulated_calls.hpp"
 #include "sim/world/simulated_turn.hpp"
 
 namespace leat::sim {
@@ -64,6 +65,8 @@ world::world(decision_source c, std::uint64_t seed, const world_options& options
   for (std::size_t i = 0; i < std::max<std::size_t>(options.threads, 1); ++i) {
     threads_.push_back(std::make_unique<virtual_scheduler>());
     threads_.back()->set_service<file_backend>(&files_);
+    calls_.push_back(std::make_unique<simulated_calls>(decisions_, *threads_.back()));
+    threads_.back()->set_service<leat::detail::blocking_calls>(calls_.back().get());
     turns_.push_back(std::make_unique<simulated_turn>(*threads_.back()));
   }
   ready_.resize(threads_.size() + 1);

@@ -1,7 +1,8 @@
-// Programs whose process exits while tasks use files, one for each name. process_exit.py runs them
-// and states the expected result of each.
+// Programs whose process exits while tasks use files or block, one for each name. process_exit.py
+// runs them and states the expected result of each.
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
@@ -81,6 +82,39 @@ void use_library_at_exit() {
   leat::sync_wait([]() -> leat::task<> { co_await leat::list_directory("/etc"); }());
 }
 
+// std::exit() in a function of run_blocking(), while another one waits for its thread.
+void exit_in_blocking_function() {
+  leat::sync_wait([]() -> leat::task<> {
+    static leat::blocking_pool pool({.threads = 1});
+    const auto leave = [] {
+      std::this_thread::sleep_for(1ms);
+      std::exit(5);
+    };
+    const auto never = [] { std::puts("called at exit"); };
+    leat::task_group group;
+    group.spawn([](auto f) -> leat::task<> { co_await leat::run_blocking(pool, f); }(leave));
+    group.spawn([](auto f) -> leat::task<> { co_await leat::run_blocking(pool, f); }(never));
+    co_await group.join();
+  }());
+}
+
+// std::exit() in a task, while functions of run_blocking() run that never return.
+void exit_during_blocking_function() {
+  leat::sync_wait([]() -> leat::task<> {
+    static leat::blocking_pool pool({.threads = 1});
+    static std::atomic<int> running{0};
+    const auto block = [] {
+      ++running;
+      for (;;) std::this_thread::sleep_for(1h);
+    };
+    leat::task_group group;
+    group.spawn([](auto f) -> leat::task<> { co_await leat::run_blocking(pool, f); }(block));
+    group.spawn([](auto f) -> leat::task<> { co_await leat::run_blocking(f); }(block));
+    while (running < 2) co_await leat::sleep_for(100us);
+    std::exit(6);
+  }());
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -88,5 +122,7 @@ int main(int count, char** words) {
   if (name == "exit_while_reading") exit_while_reading(words[0]);
   if (name == "destroy_static_runtime") return destroy_static_runtime(), 0;
   if (name == "use_library_at_exit") return use_library_at_exit(), 0;
+  if (name == "exit_in_blocking_function") return exit_in_blocking_function(), 0;
+  if (name == "exit_during_blocking_function") return exit_during_blocking_function(), 0;
   return 2;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs programs whose process exits while tasks use files, each many times.
+"""Runs programs whose process exits while tasks use files or block, each many times.
 
     process_exit.py PROCESS_EXIT [RUNS]
 
@@ -17,6 +17,8 @@ expected = [
     ('exit_while_reading', runs, 7, ''),
     ('destroy_static_runtime', max(runs // 5, 1), 0, 'last listing'),
     ('use_library_at_exit', 2, 0, 'listed'),
+    ('exit_in_blocking_function', max(runs // 5, 1), 5, ''),
+    ('exit_during_blocking_function', max(runs // 5, 1), 6, ''),
 ]
 
 for name, count, status, last_line in expected:

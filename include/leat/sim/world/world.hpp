@@ -22,6 +22,7 @@
 
 namespace leat::sim {
 
+class simulated_calls;
 class simulated_turn;
 
 /// The error of an invariant that did not hold. what() names the invariant and the step.
@@ -69,9 +70,10 @@ struct world_options {
 ///
 /// Everything runs on one real thread, one step after another. A decision_source decides which
 /// simulated thread continues, which of its ready tasks runs and where the thread is pre-empted,
-/// and when and how an operation of the file system completes. Time moves only when nothing can
-/// run, and then jumps. A run is therefore a pure function of its seed, and a minute of waiting
-/// takes no time. A wait for an event that cannot happen is reported immediately as a deadlock.
+/// when and how an operation of the file system completes, and when a function of run_blocking() is
+/// called. Time moves only when nothing can run, and then jumps. A run is therefore a pure function
+/// of its seed, and a minute of waiting takes no time. A wait for an event that cannot happen is
+/// reported immediately as a deadlock.
 ///
 ///     leat::sim::run(17, [](leat::sim::world& w) -> leat::task<> {
 ///       w.files().write_file("/in", "some lines\n");
@@ -356,7 +358,8 @@ class world {
   allocation_faults memory_;
   file_system files_;
   std::vector<std::unique_ptr<virtual_scheduler>> threads_;
-  std::vector<std::unique_ptr<simulated_turn>> turns_;  // of each thread
+  std::vector<std::unique_ptr<simulated_calls>> calls_;  // of run_blocking(), on each thread
+  std::vector<std::unique_ptr<simulated_turn>> turns_;   // of each thread
   bool preempting_ = true;
   time_point now_{};
   std::uint64_t steps_ = 0;

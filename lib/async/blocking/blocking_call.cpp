@@ -1,0 +1,227 @@
+#include "leat/async/blocking/detail/blocking_call.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "async/blocking/blocking_threads.hpp"
+#include "async/live_tasks_text.hpp"
+#include "base/thread_not_started.hpp"
+#include "leat/async/blocking/detail/blocking_calls.hpp"
+#include "leat/async/dump/dump.hpp"
+#include "leat/async/loop/detail/event_loop_scheduler.hpp"
+#include "leat/async/wait_target.hpp"
+#include "leat/base/detail/assert.hpp"
+
+namespace leat::detail {
+
+const wait_operation::kind blocking_call::call_kind{
+    "run_blocking", &blocking_call::cancel, &blocking_call::describe, &blocking_call::inspect};
+
+// ------------------------------------------------------------------------------------- the start
+
+void blocking_call::submit() {
+  blocking_calls* const calls = blocking_calls::of(*scheduler_);
+  const bool is_simulated = scheduler_->is_simulated();
+  if (!is_simulated) threads_ = &(pool_ ? *pool_ : default_blocking_pool()).threads();
+  run_ = is_simulated ? &run_without_pool : &finish;
+  calls_ = calls;
+  if (calls_) calls_->add(*this);
+  if (!task()) {
+    has_hold_ = true;
+    scheduler_->add_hold();
+  }
+  state_.store(state::waiting, std::memory_order_relaxed);
+  if (is_simulated) {
+    if (!calls_ || !calls_->take(*this)) scheduler_->post(*this);
+    return;
+  }
+  threads_->add_user();
+  if (threads_->submit(*this)) return;
+  set_not_called();
+  leave();
+  throw failure(errc::resource_exhausted, thread_not_started("run_blocking: a thread"));
+}
+
+// --------------------------------------------------------------------------------------- the end
+
+// On the scheduler: the call is over.
+void blocking_call::leave() noexcept {
+  if (calls_) std::exchange(calls_, nullptr)->remove(*this);
+  if (threads_) std::exchange(threads_, nullptr)->release();
+  if (std::exchange(has_hold_, false)) scheduler_->remove_hold();
+}
+
+// Posted by the thread that has called the function.
+void blocking_call::finish(work_item& item) noexcept {
+  auto& self = static_cast<blocking_call&>(static_cast<wait_operation&>(item));
+  self.state_.store(state::over, std::memory_order_relaxed);
+  self.leave();
+  if (self.select_state_) {
+    if (self.select_state_->claim(self.index_) || self.wakes_select_) self.select_state_->wake();
+  } else if (self.scheduler_->is_ending()) {
+    self.drop_wakeup();
+  } else {
+    self.resume_now();
+  }
+}
+
+// In a simulation, posted in place of a call of a thread.
+void blocking_call::run_without_pool(work_item& item) noexcept {
+  auto& self = static_cast<blocking_call&>(static_cast<wait_operation&>(item));
+  if (!self.not_called_) self.invoke_(self);
+  finish(item);
+}
+
+bool blocking_call::withdraw() noexcept {
+  if (threads_) return threads_->withdraw(*this);
+  return is_waiting() && calls_ && calls_->drop(*this);
+}
+
+void blocking_call::request_end() noexcept {
+  if (current_state() == state::over || std::exchange(end_requested_, true)) return;
+  if (withdraw()) {
+    set_not_called();
+    leave();
+    if (!select_state_) {
+      set_wakeup();
+      scheduler_->post(*this);
+    } else if (select_state_->claim(index_) || wakes_select_) {
+      select_state_->wake();
+    }
+  } else if (!threads_ && is_waiting()) {
+    not_called_ = true;  // it is posted
+  } else {
+    stop_.request_stop();
+  }
+}
+
+void blocking_call::cancel(wait_operation& w) noexcept {
+  static_cast<blocking_call&>(w).request_end();
+}
+
+// The coroutine is destroyed, usually with its scheduler. The function uses this memory until it
+// has returned.
+void blocking_call::end_in_destructor() noexcept {
+  if (current_state() == state::over) {
+    withdraw_wakeup();
+    return;
+  }
+  if (threads_ && !threads_->is_in_its_process()) return;  // the child has no thread that runs it
+  wakes_select_ = false;
+  end_requested_ = true;
+  if (withdraw()) {
+    leave();
+    return;
+  }
+  LEAT_ASSERT(scheduler_->is_ending(),
+              "coroutine destroyed while a function of run_blocking() uses its frame: let the "
+              "function return first");
+  stop_.request_stop();
+  constexpr auto longest = std::chrono::milliseconds(1);
+  constexpr auto patience = std::chrono::seconds(10);
+  bool is_printed = false;
+  auto pause = std::chrono::microseconds(20);
+  const auto begin = std::chrono::steady_clock::now();
+  for (;;) {
+    scheduler_->run_posted_items();
+    if (current_state() == state::over) return;
+    std::this_thread::sleep_for(pause);
+    pause = std::min<std::chrono::microseconds>(2 * pause, longest);
+    if (is_printed || std::chrono::steady_clock::now() - begin < patience) continue;
+    is_printed = true;
+    print_late();
+  }
+}
+
+void blocking_call::print_late() const noexcept {
+  try {
+    const std::string task = this->task() ? name_of(*this->task()) : "a coroutine";
+    std::fprintf(stderr,
+                 "leat: %s is destroyed with its scheduler and waits for the function of "
+                 "run_blocking() at %s, which was asked to stop 10 s ago\n",
+                 task.c_str(), to_text(where()).c_str());
+  } catch (...) {  // no memory
+    std::fputs("leat: a destroyed scheduler waits for a function of run_blocking()\n", stderr);
+  }
+}
+
+// ------------------------------------------------------------------------------------ the result
+
+bool blocking_call::was_cancelled() const noexcept {
+  return end_requested_ && exception_ && to_error_code(exception_) == errc::cancelled;
+}
+
+std::error_code blocking_call::error_code() const noexcept {
+  if (not_called_ || was_cancelled()) return make_error_code(ended_by_);
+  return exception_ ? to_error_code(exception_) : std::error_code();
+}
+
+void blocking_call::rethrow_error() {
+  if (not_called_) throw failure(ended_by_, "run_blocking: the function was not called");
+  if (!exception_) return;
+  if (was_cancelled()) throw failure(ended_by_, "run_blocking: the function ended early");
+  std::rethrow_exception(std::exchange(exception_, nullptr));
+}
+
+// -------------------------------------------------------------------------------------- in words
+
+void blocking_call::describe(const wait_operation& w, std::ostream& out) {
+  const auto& self = static_cast<const blocking_call&>(w);
+  if (self.threads_) {
+    self.threads_->describe(self, out);
+  } else {
+    out << (self.is_waiting() ? "(waits for a thread)" : "(running)");
+  }
+}
+
+void blocking_call::inspect(const wait_operation& w, wait_target& target) {
+  const auto& self = static_cast<const blocking_call&>(w);
+  target.type = "blocking pool";
+  if (self.pool_) target.name = self.pool_->name();
+}
+
+// ------------------------------------------------------------------------ the calls of a scheduler
+
+bool blocking_calls::take(blocking_call&) noexcept { return false; }
+
+bool blocking_calls::drop(blocking_call&) noexcept { return false; }
+
+void blocking_calls::add(blocking_call& call) noexcept {
+  call.previous_here_ = nullptr;
+  call.following_here_ = first_;
+  if (first_) first_->previous_here_ = &call;
+  first_ = &call;
+}
+
+void blocking_calls::remove(blocking_call& call) noexcept {
+  (call.previous_here_ ? call.previous_here_->following_here_ : first_) = call.following_here_;
+  if (call.following_here_) call.following_here_->previous_here_ = call.previous_here_;
+}
+
+void blocking_calls::request_end() noexcept {
+  for (blocking_call* call = first_; call;) {
+    std::exchange(call, call->following_here_)->request_end();
+  }
+}
+
+namespace {
+
+void request_end_of_calls(blocking_calls& calls, scheduler&) noexcept { calls.request_end(); }
+
+}  // namespace
+
+blocking_calls* blocking_calls::of(scheduler& s) {
+  if (auto* const calls = s.find_service<blocking_calls>()) return calls;
+  auto* const loop = dynamic_cast<event_loop_scheduler*>(&s);
+  if (!loop) return nullptr;
+  loop->own_service<&request_end_of_calls>(std::make_shared<blocking_calls>());
+  return s.find_service<blocking_calls>();
+}
+
+}  // namespace leat::detail

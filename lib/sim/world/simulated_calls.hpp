@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "leat/async/blocking/detail/blocking_calls.hpp"
+#include "leat/async/detail/timer_heap.hpp"
+#include "leat/base/clock.hpp"
+#include "leat/sim/decision_source.hpp"
+#include "leat/sim/virtual_scheduler.hpp"
+
+namespace leat::sim {
+
+/// The functions of run_blocking() on one simulated thread. The world decides how long each waits
+/// for a thread of its pool and how long it runs, and when in a turn it is called.
+///
+/// Thread safety: none.
+class simulated_calls final : public leat::detail::blocking_calls {
+ public:
+  simulated_calls(decision_source& decisions, virtual_scheduler& sched) noexcept
+      : decisions_(decisions), scheduler_(sched) {}
+  ~simulated_calls() override;
+
+  [[nodiscard]] bool take(leat::detail::blocking_call& call) noexcept override;
+  [[nodiscard]] bool drop(leat::detail::blocking_call& call) noexcept override;
+
+ private:
+  struct alarm;
+
+  static void expired(leat::detail::timer& t) noexcept;
+  [[nodiscard]] duration latency();
+
+  decision_source& decisions_;
+  virtual_scheduler& scheduler_;
+  std::vector<std::unique_ptr<alarm>> alarms_;
+};
+
+}  // namespace leat::sim

@@ -1,0 +1,262 @@
+// Functions of run_blocking() that run while their scheduler is destroyed or the process ends.
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "leat/async/as_tuple.hpp"
+#include "leat/async/blocking/run_blocking.hpp"
+#include "leat/async/loop/run.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/resume_on.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/base/error.hpp"
+#include "support/child_process.hpp"
+#include "support/foreign_coroutine.hpp"
+#include "support/loops.hpp"
+
+namespace run_blocking_end_test {
+
+using namespace std::chrono_literals;
+using leat::run_blocking;
+using leat::task;
+using leat::task_group;
+
+/// Runs until its token is stopped, and a little longer.
+struct stoppable {
+  std::atomic<bool>& entered;
+  std::atomic<bool>& left;
+
+  void operator()(std::stop_token stop) const {
+    entered = true;
+    while (!stop.stop_requested()) std::this_thread::sleep_for(50us);
+    std::this_thread::sleep_for(2ms);
+    left = true;
+  }
+};
+
+template <class Loop>
+void run_until(Loop& loop, const std::atomic<bool>& flag) {
+  while (!flag) loop.run_ready();
+}
+
+TEMPLATE_TEST_CASE("run_blocking: a destroyed loop stops the function and waits for it", "[async]",
+                   leat_test::asio_loop, leat_test::embedded_loop) {
+  std::atomic<bool> entered{false};
+  std::atomic<bool> left{false};
+  bool destroyed = false;
+  task_group group;
+  TestType loop;
+  SECTION("awaited alone") {
+    group.spawn_on(loop.get_scheduler(),
+                   [](std::atomic<bool>& e, std::atomic<bool>& l, bool& d) -> task<> {
+                     struct guard {
+                       std::atomic<bool>& left;
+                       bool& destroyed;
+                       ~guard() { destroyed = left; }
+                     } local{l, d};
+                     co_await run_blocking(stoppable{e, l});
+                   }(entered, left, destroyed));
+    run_until(loop, entered);
+    loop.end();
+  }
+  SECTION("under a limit") {
+    group.spawn_on(loop.get_scheduler(),
+                   [](std::atomic<bool>& e, std::atomic<bool>& l, bool& d) -> task<> {
+                     struct guard {
+                       std::atomic<bool>& left;
+                       bool& destroyed;
+                       ~guard() { destroyed = left; }
+                     } local{l, d};
+                     co_await leat::with_timeout(run_blocking(stoppable{e, l}), 1h);
+                   }(entered, left, destroyed));
+    run_until(loop, entered);
+    loop.end();
+  }
+  SECTION("after another operation has ended it") {
+    std::atomic<bool> open{false};
+    std::stop_source source;
+    group.spawn_on(loop.get_scheduler(),
+                   [](std::atomic<bool>& e, std::atomic<bool>& l, std::atomic<bool>& o,
+                      std::stop_token stop, bool& d) -> task<> {
+                     struct guard {
+                       std::atomic<bool>& left;
+                       bool& destroyed;
+                       ~guard() { destroyed = left; }
+                     } local{l, d};
+                     const auto f = [&] {
+                       e = true;
+                       while (!o) std::this_thread::sleep_for(50us);
+                       l = true;
+                     };
+                     co_await leat::with_stop(run_blocking(f), std::move(stop));
+                   }(entered, left, open, source.get_token(), destroyed));
+    run_until(loop, entered);
+    source.request_stop();
+    if (GENERATE(true, false)) loop.run_ready();
+    const std::jthread opener([&] {
+      std::this_thread::sleep_for(3ms);
+      open = true;
+    });
+    loop.end();
+  }
+  CHECK(left);
+  CHECK(destroyed);
+  CHECK(leat_test::is_cancelled(group));
+}
+
+TEMPLATE_TEST_CASE("run_blocking: a destroyed loop withdraws functions that wait for a thread",
+                   "[async]", leat_test::asio_loop, leat_test::embedded_loop) {
+  leat::blocking_pool pool({.threads = 1});
+  std::atomic<bool> entered{false};
+  std::atomic<bool> left{false};
+  std::atomic<int> calls{0};
+  task_group group;
+  TestType loop;
+  group.spawn_on(loop.get_scheduler(),
+                 [](leat::blocking_pool& p, std::atomic<bool>& e, std::atomic<bool>& l) -> task<> {
+                   co_await run_blocking(p, stoppable{e, l});
+                 }(pool, entered, left));
+  run_until(loop, entered);
+  for (int i = 0; i < 10; ++i) {
+    group.spawn_on(loop.get_scheduler(),
+                   [](leat::blocking_pool& p, std::atomic<int>& c, bool limited) -> task<> {
+                     const auto f = [&] { ++c; };
+                     if (limited) {
+                       co_await leat::with_timeout(run_blocking(p, f), 1h);
+                     } else {
+                       co_await run_blocking(p, f);
+                     }
+                   }(pool, calls, i % 2 == 0));
+  }
+  while (pool.statistics().waiting != 10) loop.run_ready();
+  loop.end();
+  CHECK(left);
+  CHECK(calls == 0);
+  CHECK(leat_test::is_cancelled(group));
+}
+
+TEST_CASE("run_blocking: a destroyed loop stops all functions at once", "[async]") {
+  std::atomic<int> entered{0};
+  std::atomic<int> stopped{0};
+  task_group group;
+  leat_test::asio_loop loop;
+  constexpr int count = 8;
+  for (int i = 0; i < count; ++i) {
+    group.spawn_on(loop.get_scheduler(), [](std::atomic<int>& e, std::atomic<int>& s) -> task<> {
+      // Returns when all functions were asked to stop.
+      const auto f = [&](std::stop_token stop) {
+        ++e;
+        while (!stop.stop_requested()) std::this_thread::sleep_for(50us);
+        ++s;
+        while (s < count) std::this_thread::sleep_for(50us);
+      };
+      co_await run_blocking(f);
+    }(entered, stopped));
+  }
+  while (entered < count) loop.run_ready();
+  loop.end();
+  CHECK(stopped == count);
+  CHECK(leat_test::is_cancelled(group));
+}
+
+TEMPLATE_TEST_CASE("run_blocking: a destroyed loop waits for the function of another coroutine",
+                   "[async]", leat_test::asio_loop, leat_test::embedded_loop) {
+  std::atomic<bool> entered{false};
+  std::atomic<bool> left{false};
+  bool resumed = false;
+  TestType loop;
+  const auto body = [](leat::scheduler& s, std::atomic<bool>& e, std::atomic<bool>& l,
+                       bool& r) -> leat_test::foreign_coroutine {
+    co_await leat::resume_on(s);
+    co_await run_blocking(stoppable{e, l});
+    r = true;
+  };
+  const auto coroutine = body(loop.get_scheduler(), entered, left, resumed);
+  run_until(loop, entered);
+  loop.end();
+  CHECK(left);
+  CHECK_FALSE(resumed);
+  coroutine.handle.destroy();
+}
+
+// -------------------------------------------------------------------------- the end of the process
+
+TEST_CASE("run_blocking: SIGTERM under run() stops the function through its token", "[async]") {
+  const std::string answer = leat_test::run_in_child([] {
+    std::atomic<bool> entered{false};
+    std::atomic<bool> left{false};
+    const int code = leat::run([](std::atomic<bool>& e, std::atomic<bool>& l) -> task<> {
+      task_group group;
+      group.spawn([](std::atomic<bool>& flag) -> task<> {
+        while (!flag) co_await leat::sleep_for(1ms);
+        ::kill(::getpid(), SIGTERM);
+      }(e));
+      co_await run_blocking(stoppable{e, l});
+    }(entered, left));
+    return std::to_string(code) + (left ? " left" : " running");
+  });
+  CHECK(answer.ends_with(" left"));
+}
+
+TEST_CASE("run_blocking: a child of fork destroys a loop with a function that runs in its parent",
+          "[async]") {
+  std::atomic<bool> entered{false};
+  std::atomic<bool> left{false};
+  task_group group;
+  std::optional<leat_test::embedded_loop> loop(std::in_place);
+  group.spawn_on(loop->get_scheduler(), [](std::atomic<bool>& e, std::atomic<bool>& l) -> task<> {
+    co_await run_blocking(stoppable{e, l});
+  }(entered, left));
+  run_until(*loop, entered);
+  const std::string answer = leat_test::run_in_child([&] {
+    ::alarm(60);
+    loop->end();
+    return std::string(leat_test::is_cancelled(group) ? "cancelled" : "completed");
+  });
+  CHECK(answer == "cancelled");
+  CHECK_FALSE(left);
+  loop->end();
+  CHECK(left);
+  CHECK(leat_test::is_cancelled(group));
+}
+
+TEST_CASE("run_blocking: a report of a group names a task whose function does not return",
+          "[async]") {
+  std::atomic<bool> open{false};
+  std::string text;
+  leat::sync_wait([](std::atomic<bool>& o, std::string& t) -> task<> {
+    std::atomic<bool> entered{false};
+    task_group group;
+    group.spawn(
+        [](std::atomic<bool>& e, std::atomic<bool>& flag) -> task<> {
+          const auto f = [&] {
+            e = true;
+            while (!flag) std::this_thread::sleep_for(50us);
+          };
+          co_await run_blocking(f);
+        }(entered, o),
+        "query");
+    while (!entered) co_await leat::sleep_for(100us);
+    group.request_stop();
+    const auto [ec] = co_await leat::as_tuple(leat::with_timeout(group.join(), 5ms));
+    CHECK(ec == leat::errc::deadline_exceeded);
+    for (const auto& report : group.report()) t = report.name + ": " + report.position;
+    o = true;
+    co_await group.join();
+  }(open, text));
+  CAPTURE(text);
+  CHECK(text.starts_with("query: run_blocking (running for 0."));
+  CHECK(text.find(", stop requested), at run_blocking_end_test.cpp:") != std::string::npos);
+}
+
+}  // namespace run_blocking_end_test
