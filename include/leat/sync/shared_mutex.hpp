@@ -26,7 +26,8 @@ namespace leat {
 /// Requests are served in the order of their arrival, so neither readers nor writers wait forever.
 /// A reader that arrives after a waiting writer waits for that writer. So a task must not call
 /// lock_shared() while it holds a shared lock of the same mutex: if a writer waits in between, the
-/// two wait for each other. A dump shows this cycle.
+/// two wait for each other. A dump shows this cycle. A task that calls lock() while it holds a
+/// shared lock waits for itself.
 ///
 /// Lifetime: like mutex.
 ///
