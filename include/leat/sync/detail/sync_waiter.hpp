@@ -130,6 +130,7 @@ class sync_waiter_list {
     sync_waiter& w = *first_;
     first_ = w.following_;
     (first_ ? first_->previous_ : last_) = nullptr;
+    __builtin_prefetch(first_);  // of another coroutine, which may be in no cache
     --size_;
     w.linked_.store(false, std::memory_order_release);
   }
