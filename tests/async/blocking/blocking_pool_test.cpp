@@ -110,19 +110,20 @@ TEST_CASE("blocking_pool: a dump lists the running function and the tasks that w
   std::string text;
   std::string json;
   leat::sync_wait([](blocking_pool& p, std::string& t, std::string& j) -> task<> {
+    std::atomic<bool> entered{false};
     std::atomic<bool> open{false};
+    const auto wait_in_pool = [](blocking_pool& b, std::atomic<bool>& e,
+                                 std::atomic<bool>& o) -> task<> {
+      const auto f = [&] {
+        e = true;
+        while (!o) std::this_thread::sleep_for(50us);
+      };
+      co_await run_blocking(b, f);
+    };
     task_group group("decoders");
-    for (const char* const name : {"first", "second"}) {
-      group.spawn(
-          [](blocking_pool& b, std::atomic<bool>& o) -> task<> {
-            const auto f = [&o] {
-              while (!o) std::this_thread::sleep_for(50us);
-            };
-            co_await run_blocking(b, f);
-          }(p, open),
-          name);
-      while (p.statistics().busy == 0) co_await leat::sleep_for(100us);
-    }
+    group.spawn(wait_in_pool(p, entered, open), "first");
+    while (!entered) co_await leat::sleep_for(100us);
+    group.spawn(wait_in_pool(p, entered, open), "second");
     while (p.statistics().waiting == 0) co_await leat::sleep_for(100us);
     std::ostringstream out;
     leat::dump(out);
