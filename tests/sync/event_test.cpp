@@ -1,8 +1,11 @@
 #include "leat/sync/event.hpp"
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,6 +15,7 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
+#include "support/effort.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
 #include "support/refusal.hpp"
@@ -120,6 +124,28 @@ TEST_CASE("event: wakes blocked threads and may be destroyed after them", "[sync
     for (int i = 0; i < 3; ++i) threads.emplace_back([&] { ready->wait_blocking(); });
     ready->set();
     for (auto& t : threads) t.join();
+    ready.reset();
+  }
+  SUCCEED();
+}
+
+TEST_CASE("event: may be destroyed when a wait returns, while set() returns on another thread",
+          "[sync]") {
+  std::atomic<event*> to_set{nullptr};
+  std::jthread setter([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      if (event* const e = to_set.exchange(nullptr)) {
+        e->set();
+      } else {
+        std::this_thread::yield();
+      }
+    }
+  });
+  for (std::uint64_t round = 0; round < leat_test::scaled_count(20'000); ++round) {
+    auto ready = std::make_unique<event>();
+    to_set = ready.get();
+    while (round % 2 == 0 && !ready->is_set()) std::this_thread::yield();
+    ready->wait_blocking();
     ready.reset();
   }
   SUCCEED();

@@ -45,7 +45,8 @@ class event final : public detail::sync_base {
     const detail::biased_lock lock(mutex_);
     set_.store(false, std::memory_order_relaxed);
   }
-  /// Returns true if the event is set.
+  /// Returns true if the event is set. The call of set() may not have returned: only a wait permits
+  /// to destroy the event.
   [[nodiscard]] bool is_set() const noexcept {
     // acquire: sees what was done before set(). Without the lock, because a wait that finds the
     // event not set looks again under the lock.
@@ -89,7 +90,10 @@ class event final : public detail::sync_base {
     static constexpr bool undoable = true;
 
     [[nodiscard]] static std::size_t request() noexcept { return 1; }
+    // Takes the lock: set() has then released it, and the waiter may destroy the event.
     [[nodiscard]] static bool try_complete(event& e, detail::sync_caller) noexcept {
+      if (!e.is_set()) return false;
+      const detail::biased_lock lock(e.mutex_);
       return e.is_set();
     }
     static void result(event&, detail::sync_outcome) noexcept {}
