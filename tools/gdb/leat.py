@@ -283,6 +283,12 @@ def describe_primitive(wait, _now):
     return o['registration_']['type_'].string() + (f" '{name}'" if name else '')
 
 
+def describe_blocking_call(wait, _now):
+    call = as_type(wait.address, 'leat::detail::blocking_call')
+    return {1: '(waits for a thread)', 2: f"(running on thread {int(call['thread_'])})"}.get(
+        int(call['state_']['_M_i']), '(ended)')
+
+
 DESCRIBERS = [
     (re.compile(r'queue_waiter::(push|pop)_kind'), describe_queue),
     (re.compile(r'condition_wait::join_kind'), describe_join),
@@ -294,6 +300,7 @@ DESCRIBERS = [
     (re.compile(r'asio_operation<'), describe_asio_operation),
     (re.compile(r'::wait_kind|shared_mutex::|watch_base::|broadcast_base::|oneshot_base::'), describe_primitive),
     (re.compile(r'foreign_kind'), lambda wait, now: 'a foreign operation'),
+    (re.compile(r'call_kind'), describe_blocking_call),
     (re.compile(r'yield_kind'), lambda wait, now: ''),
 ]
 
