@@ -1,7 +1,7 @@
 #pragma once
 
 // Tasks, groups of tasks, timers, limits, select; schedulers and the event loops that drive them;
-// the dump of all tasks.
+// the dump of all tasks, and traces of them.
 
 #include "leat/async/as_tuple.hpp"
 #include "leat/async/async_generator.hpp"
@@ -26,21 +26,22 @@
 #include "leat/async/resume_on.hpp"
 #include "leat/async/retry.hpp"
 #include "leat/async/run_on.hpp"
+#include "leat/async/scheduler.hpp"
 #include "leat/async/select.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/async/wait_for_stop.hpp"
-#include "leat/async/wait_limit.hpp"
-#include "leat/async/when_all.hpp"
-#include "leat/async/when_any.hpp"
-
-// For authors of operations and schedulers
-#include "leat/async/scheduler.hpp"
 #include "leat/async/task_context.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/async/task_id.hpp"
 #include "leat/async/task_scope.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/async/tracing/task_hooks.hpp"
+#include "leat/async/tracing/task_local.hpp"
+#include "leat/async/tracing/trace_file.hpp"
+#include "leat/async/wait_for_stop.hpp"
+#include "leat/async/wait_limit.hpp"
 #include "leat/async/wait_operation.hpp"
 #include "leat/async/wait_target.hpp"
+#include "leat/async/when_all.hpp"
+#include "leat/async/when_any.hpp"
 #include "leat/async/work_item.hpp"

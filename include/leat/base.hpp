@@ -10,6 +10,7 @@
 #include "leat/base/clock.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/permutation.hpp"
+#include "leat/base/process_identity.hpp"
 #include "leat/base/random.hpp"
 #include "leat/base/shuffle_quality.hpp"
 #include "leat/base/world_rank.hpp"

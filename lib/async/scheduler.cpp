@@ -65,6 +65,17 @@ inline void scheduler::note_thread() noexcept {
   thread_ = first ? detail::biased_mutex::this_thread() : this;
 }
 
+void scheduler::add_hold() noexcept {
+  holds_.fetch_add(1, std::memory_order_relaxed);  // the task keeps the scheduler meanwhile
+  work_started();
+}
+
+void scheduler::remove_hold() noexcept {
+  work_finished();
+  // The last access. release: see answer_dump_queries().
+  holds_.fetch_sub(1, std::memory_order_release);
+}
+
 void scheduler::answer_dump_queries() noexcept {
   // acquire: pairs with the release of the last hold, so that its accesses are over.
   while (holds_.load(std::memory_order_acquire) != 0) {
@@ -161,6 +172,9 @@ bool scheduler::run_ready(std::size_t max_items, int spins, time_point deadline)
               "scheduler run inside another one on the same thread: run it on another thread");
   current_ = this;
   note_thread();
+  if (seen_hook_changes_ != hook_changes_.load(std::memory_order_relaxed)) [[unlikely]]
+    use_newest_hooks();
+  ++turns_;
   begin_turn();
   turn_time_ = now();
   turn_items_ = max_items;
@@ -195,6 +209,9 @@ scheduler::short_turn scheduler::run_short_turn(work_item& first, std::size_t ma
   asleep_ = false;
   current_ = this;
   note_thread();
+  if (seen_hook_changes_ != hook_changes_.load(std::memory_order_relaxed)) [[unlikely]]
+    use_newest_hooks();
+  ++turns_;
   turn_time_ = about_now;
   turn_items_ = max_items;
   budget_ = task_budget;

@@ -201,6 +201,8 @@ bool scheduler::destroy_task_batch(std::string_view what) noexcept {
     dying_ = &c;
     task_scope::outermost(c).coroutine().destroy();
     dying_ = nullptr;
+    c.innermost_ = nullptr;
+    if (hooks_) report_destroyed(c, error);
     is_order_known = is_order_known && tasks_ == before;
     task_scope::leave(c, std::move(error));
   }

@@ -9,6 +9,7 @@
 #include "async/live_tasks_text.hpp"
 #include "async/scope_registry.hpp"
 #include "leat/async/detail/select_state.hpp"
+#include "leat/async/detail/task_local_node.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
@@ -306,6 +307,8 @@ bool task_scope::has_task_on(const scheduler& s) const noexcept {
 // or thread, if a stop could not reach the scheduler, or if there is no free memory.
 [[gnu::always_inline]] inline bool task_scope::start_quickly(
     scheduler& s, detail::promise_base& promise, const std::source_location& where) noexcept {
+  if (detail::task_local_node::are_used()) [[unlikely]]
+    return false;
   if (scheduler::current() != &s || !mutex_.try_lock_as_owner()) return false;
   stop_notice& n = stop_notice_;
   void* const memory =
@@ -327,9 +330,10 @@ bool task_scope::has_task_on(const scheduler& s) const noexcept {
 
 void task_scope::start_slowly(scheduler& s, detail::promise_base& promise, std::string_view name,
                               const std::source_location& where) {
-  task_context& child =
-      *::new (detail::allocate_frame(task_context::size_with(name))) task_context(s, *this, where);
-  child.set_name(name);
+  detail::task_local_node* const locals = detail::current_task_locals();
+  void* const memory = detail::allocate_frame(task_context::size_with(locals != nullptr, name));
+  task_context& child = *::new (memory) task_context(s, *this, where);
+  child.set_tail(locals ? &locals->share() : nullptr, name);
   // Complete before it is in the list, where a stop or a dump may find it at once.
   promise.root_in(child);
   const bool is_here = scheduler::current() == &s;
@@ -357,7 +361,7 @@ void task_scope::start_named_on(scheduler& s, detail::promise_base& promise, std
 void task_scope::start(work_item& item) noexcept {
   auto& self = static_cast<task_context&>(item);
   self.set_started();
-  self.scheduler_->resume(self.innermost_->coroutine(), &self);
+  self.scheduler_->resume(self.innermost_->coroutine(), &self, true);
 }
 
 // The spawn has counted it for the driver only.

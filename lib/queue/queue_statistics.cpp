@@ -143,6 +143,11 @@ void queue_base::list_now(detail::object_state& state) const noexcept {
 bool queue_base::report(const void* queue, detail::live_object::access how,
                         detail::object_state& state) LEAT_NO_ANALYSIS {
   const auto& q = *static_cast<const queue_base*>(queue);
+  if (how == detail::live_object::access::for_trace) {
+    state.name = q.name_;
+    state.size = q.mutex_.approximate_size();
+    return true;
+  }
   const bool owner_only = how == detail::live_object::access::as_owner;
   for (bool listed = q.mutex_.never_locked() && !owner_only; !listed;) {
     if (owner_only && !q.mutex_.try_lock_as_owner()) return false;

@@ -159,6 +159,7 @@ void sync_base::describe_wait(const sync_waiter& w, wait_target& target) const {
 bool sync_base::report(const void* object, live_object::access how,
                        object_state& state) LEAT_NO_ANALYSIS {
   const auto& self = *static_cast<const sync_base*>(object);
+  if (how == live_object::access::for_trace) return false;
   const bool owner_only = how == live_object::access::as_owner;
   for (bool listed = false; !listed;) {
     if (owner_only && !self.mutex_.try_lock_as_owner()) return false;

@@ -24,7 +24,7 @@ ALLOWED = {
 # The folders of a layer, lowest first; '.' is the folder of the layer itself.
 FOLDERS = {
     'base': ['.', 'text'],
-    'async': ['.', 'dump', 'loop', 'blocking'],
+    'async': ['.', 'dump', 'tracing', 'loop', 'blocking'],
     'codec': ['.', 'text', 'checksum', 'tfrecord', 'compression', 'csv', 'example', 'event', 'checkpoint'],
     'io': ['backend', 'file', 'stream', 'reader', 'index', 'writer'],
     'queue': ['.'],
@@ -33,7 +33,7 @@ FOLDERS = {
     'sim': ['.', 'file_system', 'world'],
 }
 # The folders of the command, which may include only public headers of the library.
-TOOL_FOLDERS = ['terminal', 'report', '.', 'input', 'output', 'plan', 'command']
+TOOL_FOLDERS = ['terminal', 'report', 'trace', '.', 'input', 'output', 'plan', 'command']
 MOST_SOURCES = 25
 
 INCLUDE = re.compile(r'\s*#\s*include\s*[<"](?:leat/)?([\w/]+)\.hpp[>"]')

@@ -360,15 +360,17 @@ class Waiting:
 
 
 NAME_FLAG = 1 << 63  # task_context::name_flag
+LOCALS_FLAG = 1 << 62  # task_context::locals_flag
 
 
 class Task:
     def __init__(self, context):
         self.context = context
         index = int(context['index_'])
-        self.id = (int(context['scope_'].dereference()['number_']), index & ~NAME_FLAG)
+        self.id = (int(context['scope_'].dereference()['number_']), index & ~(NAME_FLAG | LOCALS_FLAG))
         self.scheduler = context['scheduler_'].dereference()
-        name_at = int(context.address) + context.type.sizeof
+        # A pointer to the values of task-locals, if there are any, comes before the name.
+        name_at = int(context.address) + context.type.sizeof + (8 if index & LOCALS_FLAG else 0)
         self.name = c_string(name_at) if index & NAME_FLAG else \
             f'task spawned at {Place(context["spawned_at_"])}'
         self.waiting = None

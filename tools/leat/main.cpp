@@ -99,6 +99,7 @@ void add_commands(CLI::App& app, program& p) {
   add_report(app, p);
   add_checkpoints(app, p);
   add_run(app, p);
+  add_trace(app, p);
   add_doctor(app, p);
   add_bench(app, p);
 }

@@ -192,8 +192,8 @@ class generator_promise final : public awaiting_promise {
     LEAT_ASSERT(scheduler::current_is_ending(),
                 "async_generator destroyed while its next() is in progress: join the task that "
                 "awaits next() first");
-    running.promise().link()->continuation = nullptr;
     task_context& reader = running.promise().leave_context();
+    running.promise().link()->parent = nullptr;  // tells next_awaiter
     running.destroy();
     end_wait(reader);
   }
@@ -222,7 +222,7 @@ class [[nodiscard]] next_awaiter {
   next_awaiter& operator=(next_awaiter&&) = delete;
   // If the task is destroyed with its scheduler, inner frames are destroyed before outer ones.
   ~next_awaiter() {
-    if (link_.continuation) [[unlikely]]
+    if (is_running_ && link_.parent) [[unlikely]]
       std::exchange(generator_.handle_, nullptr).destroy();
   }
 
@@ -241,20 +241,20 @@ class [[nodiscard]] next_awaiter {
                 "next() of an empty async_generator: it was default constructed or moved from");
     return generator_.handle_.done();
   }
-  void await_suspend(std::coroutine_handle<> h) {
+  void await_suspend(std::coroutine_handle<>) {
     if (!link_.parent) throw next_outside_task();
-    link_.continuation = h;
+    is_running_ = true;
     promise().resume_for(link_);
   }
   std::optional<T> await_resume() {
-    link_.continuation = nullptr;
+    is_running_ = false;
     if (T* const value = promise().take_value()) [[likely]]
       return std::optional<T>(std::move(*value));
     if (const std::exception_ptr& error = promise().take_end()) std::rethrow_exception(error);
     return std::nullopt;
   }
   result_tuple<std::optional<T>> await_tuple() noexcept {
-    link_.continuation = nullptr;
+    is_running_ = false;
     T* const value = promise().take_value();
     return tuple_of<std::optional<T>>(
         value ? std::error_code() : to_error_code(promise().take_end()),
@@ -278,7 +278,8 @@ class [[nodiscard]] next_awaiter {
   }
 
   async_generator<T>& generator_;
-  awaiter_link link_;  // has a continuation while the body runs
+  awaiter_link link_;
+  bool is_running_ = false;  // while the body runs
 };
 
 /// True, because a value that the generator has yielded cannot be returned to it.

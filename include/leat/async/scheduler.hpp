@@ -6,16 +6,17 @@
 #include <cstddef>
 #include <exception>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include "leat/async/detail/service_slot.hpp"
 #include "leat/async/detail/timer_heap.hpp"
 #include "leat/async/work_item.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/base/detail/biased_mutex.hpp"
 #include "leat/base/detail/spin_budget.hpp"
+#include "leat/base/process_identity.hpp"
 
 namespace leat {
 
@@ -23,16 +24,9 @@ class task_context;
 class task_scope;
 class wait_operation;
 
-/// The identity of a process among all processes that may write to the same directory.
-struct process_identity {
-  std::string host;    ///< the name of the machine
-  int process_id = 0;  ///< the ID of the process on that machine
-};
-
-/// The services that a scheduler can have, at most one of each; see scheduler::find_service().
-enum class service_slot : unsigned char { files, blocking_calls };
-/// Number of values of service_slot.
-inline constexpr std::size_t service_slots = 2;
+namespace detail {
+class installed_hooks;
+}
 
 /// One logical thread: runs work items one after the other, never two at the same time.
 ///
@@ -101,6 +95,8 @@ class scheduler {
   /// Returns the time at which the current turn began. Unlike now(), it reads no clock.
   [[nodiscard]] time_point turn_time() const noexcept { return turn_time_; }
 
+  [[nodiscard]] std::size_t turn_number() const noexcept { return turns_; }  ///< Counts the turns.
+
   /// Sets a timer: run_ready() calls its expire function once, when the time `when` is reached.
   /// Errors: std::bad_alloc, possible only if more timers are set than ever before.
   void add_timer(detail::timer& t, time_point when);
@@ -110,8 +106,10 @@ class scheduler {
 
   /// Resumes a coroutine of the task `c`, or of no task if `c` is null. Then resumes each coroutine
   /// that transfer_to() sets, one after the other and never nested. A chain of awaits that complete
-  /// immediately therefore does not grow the stack, with any compiler.
-  void resume(std::coroutine_handle<> h, task_context* c) noexcept {
+  /// immediately therefore does not grow the stack. `starts`: the task has not run yet.
+  void resume(std::coroutine_handle<> h, task_context* c, bool starts = false) noexcept {
+    if (hooks_) [[unlikely]]
+      return resume_with_hooks(h, c, starts);
     task_ = c;
     h.resume();
     while (transfer_) std::exchange(transfer_, nullptr).resume();
@@ -119,6 +117,8 @@ class scheduler {
     if (ended_) finish_ended();
   }
 
+  static void use_newest_hooks_here() noexcept;                    ///< For task_hooks_scope.
+  static std::atomic<unsigned>& count_of_hook_changes() noexcept;  ///< For task_hooks_scope.
   /// Returns the task that is running on this thread, or null outside a task.
   [[nodiscard]] static task_context* current_task() noexcept {
     return current_ ? current_->task_ : nullptr;
@@ -185,20 +185,12 @@ class scheduler {
   virtual void work_started() noexcept = 0;
   virtual void work_finished() noexcept = 0;
 
-  /// Keeps the scheduler usable until remove_hold() has been called as often. Until then its driver
-  /// stays in its loop, and the destruction of the scheduler keeps running posted items.
-  ///
-  /// For items without a task, such as the query of a dump or the notice of a stop. Call add_hold()
-  /// on the scheduler's thread, or while a task of it cannot finish. Thread safety: thread-safe.
-  void add_hold() noexcept {
-    holds_.fetch_add(1, std::memory_order_relaxed);  // the task keeps the scheduler meanwhile
-    work_started();
-  }
-  void remove_hold() noexcept {
-    work_finished();
-    // The last access. release: see answer_dump_queries().
-    holds_.fetch_sub(1, std::memory_order_release);
-  }
+  /// Keeps the scheduler usable until remove_hold() has been called as often: its driver stays in
+  /// its loop, and its destruction runs posted items. For items without a task, such as the query
+  /// of a dump. Call it on the scheduler's thread, or while a task of it cannot finish. Thread
+  /// safety: thread-safe.
+  void add_hold() noexcept;
+  void remove_hold() noexcept;
 
   /// Returns a pointer that expires when the scheduler is destroyed, for objects that may outlive
   /// it. Thread safety: thread-bound; any thread may check the result. The first call allocates.
@@ -357,7 +349,10 @@ class scheduler {
   [[nodiscard]] bool wake_up() noexcept;
   [[nodiscard]] bool end_turn(bool more) noexcept;
   void flush_wakeups_now() noexcept;
-  void finish_ended() noexcept;  // in task_scope.cpp
+  void finish_ended() noexcept;      // in task_scope.cpp
+  void use_newest_hooks() noexcept;  // this and the next two in task_hooks.cpp
+  void report_destroyed(const task_context& c, const std::exception_ptr& error) const noexcept;
+  [[gnu::cold]] void resume_with_hooks(std::coroutine_handle<>, task_context*, bool) noexcept;
   void note_thread() noexcept;
   [[nodiscard]] bool destroy_task_batch(std::string_view what) noexcept;
 
@@ -370,9 +365,13 @@ class scheduler {
   work_list ready_;
   std::size_t turn_items_ = 0;  // that the present turn has at most
   std::coroutine_handle<> transfer_;
-  task_context* task_ = nullptr;   // that runs now
-  task_context* ended_ = nullptr;  // and the one that has just ended
-  std::exception_ptr error_;       // see task_error()
+  task_context* task_ = nullptr;               // that runs now
+  task_context* ended_ = nullptr;              // and the one that has just ended
+  std::exception_ptr error_;                   // see task_error()
+  static std::atomic<unsigned> hook_changes_;  // additions and removals of task_hooks
+  unsigned seen_hook_changes_ = 0;
+  std::size_t turns_ = 0;
+  std::shared_ptr<const detail::installed_hooks> hooks_;  // null: none
   std::size_t tasks_ = 0;
   work_list later_;
   std::size_t later_count_ = 0;

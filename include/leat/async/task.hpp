@@ -90,15 +90,15 @@ namespace detail {
 template <class T>
 class [[nodiscard]] child_awaiter {
  public:
-  child_awaiter(task<T>&& t, promise_base& parent, const std::source_location& where) noexcept
-      : task_(std::move(t)), awaiter_link_{&parent, nullptr, where} {
+  child_awaiter(task<T>&& t, promise_base& parent, const std::source_location& where,
+                task_local_node* locals = nullptr) noexcept
+      : task_(std::move(t)), awaiter_link_{&parent, locals, where} {
     LEAT_ASSERT(task_.valid(),
                 "co_await on an empty task: it was moved from or has already been awaited");
   }
 
   bool await_ready() const noexcept { return false; }
-  void await_suspend(std::coroutine_handle<> h) noexcept {
-    awaiter_link_.continuation = h;
+  void await_suspend(std::coroutine_handle<>) noexcept {
     task_.handle_.promise().continue_with(awaiter_link_);
     awaiter_link_.parent->context().get_scheduler().transfer_to(task_.handle_);
   }
@@ -122,7 +122,8 @@ child_awaiter<U> awaiting_promise::await_transform(task<U>&& child,
 
 template <class U>
 child_awaiter<U> awaiting_promise::await_transform(untraced<U>&& internal) noexcept {
-  return child_awaiter<U>(std::move(internal.child), *this, std::source_location());
+  return child_awaiter<U>(std::move(internal.child), *this, std::source_location(),
+                          internal.locals);
 }
 
 }  // namespace detail

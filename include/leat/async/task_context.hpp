@@ -21,6 +21,7 @@ namespace detail {
 class dump_collector;
 class promise_base;
 class scope_handover;
+class task_local_node;
 std::string to_text(const work_item& item);
 }  // namespace detail
 
@@ -52,6 +53,10 @@ class task_context : private work_item {
   /// Returns the source location at which the task was spawned.
   [[nodiscard]] const std::source_location& spawned_at() const noexcept { return spawned_at_; }
 
+  /// For task_local: returns the innermost value that is set in the task, or null. Thread safety:
+  /// thread-bound to the scheduler of the task.
+  [[nodiscard]] detail::task_local_node* locals() const noexcept;
+
   /// Returns the operation on which the task waits, or null while the task runs or is ready to run.
   [[nodiscard]] inline wait_operation* waiting() const noexcept;  // in wait.hpp
 
@@ -75,28 +80,45 @@ class task_context : private work_item {
   }
   void set_waiting(work_item* w) noexcept { next_ = w; }
 
-  // The name, ended by a zero, follows the context in its memory.
+  // Few tasks inherit values of task-locals or have a name. These follow the context in its memory:
+  // a pointer to the values, which the context shares, then the name, ended by a zero.
   static constexpr std::uint64_t name_flag = std::uint64_t{1} << 63;
-  [[nodiscard]] static std::size_t size_with(std::string_view name) noexcept {
-    return sizeof(task_context) + (name.empty() ? 0 : name.size() + 1);
+  static constexpr std::uint64_t locals_flag = std::uint64_t{1} << 62;
+  [[nodiscard]] static std::size_t size_with(bool locals, std::string_view name) noexcept {
+    return sizeof(task_context) + (locals ? sizeof(detail::task_local_node*) : 0) +
+           (name.empty() ? 0 : name.size() + 1);
   }
-  [[nodiscard]] std::uint64_t index() const noexcept { return index_ & ~name_flag; }
+  [[nodiscard]] std::uint64_t index() const noexcept { return index_ & ~(name_flag | locals_flag); }
   [[nodiscard]] bool has_name() const noexcept { return (index_ & name_flag) != 0; }
+  [[nodiscard]] bool has_locals() const noexcept { return (index_ & locals_flag) != 0; }
   [[nodiscard]] const char* name_memory() const noexcept {
-    return reinterpret_cast<const char*>(this + 1);
+    return reinterpret_cast<const char*>(this + 1) +
+           (has_locals() ? sizeof(detail::task_local_node*) : 0);
   }
-  void set_name(std::string_view name) noexcept {
+  [[nodiscard]] detail::task_local_node* inherited_locals() const noexcept {
+    detail::task_local_node* locals = nullptr;
+    if (has_locals()) std::memcpy(&locals, this + 1, sizeof(locals));
+    return locals;
+  }
+  // `locals` may be null, and `name` empty.
+  void set_tail(detail::task_local_node* locals, std::string_view name) noexcept {
+    auto* memory = reinterpret_cast<char*>(this + 1);
+    if (locals) {
+      index_ |= locals_flag;
+      std::memcpy(memory, &locals, sizeof(locals));
+      memory += sizeof(locals);
+    }
     if (name.empty()) return;
-    index_ = name_flag;
-    auto* const memory = reinterpret_cast<char*>(this + 1);
+    index_ |= name_flag;
     std::memcpy(memory, name.data(), name.size());
     memory[name.size()] = 0;
   }
   static void free(task_context& c) noexcept {
-    if (c.has_name()) [[unlikely]]
-      return detail::free_frame(&c, size_with(c.name_memory()));
+    if (c.has_name() || c.has_locals()) [[unlikely]]
+      return free_with_tail(c);
     detail::free_frame(&c, sizeof(task_context));
   }
+  [[gnu::cold]] static void free_with_tail(task_context& c) noexcept;
 
   scheduler* scheduler_;
   task_scope* scope_;

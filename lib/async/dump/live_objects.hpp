@@ -24,6 +24,19 @@ class live_objects {
   /// All objects, the oldest first; those in `known` are not queried again. Errors: std::bad_alloc.
   [[nodiscard]] static std::vector<object_state> all(std::vector<object_state> known);
 
+  /// Calls `f(number, name, size)` with each queue. `f` must not create or destroy an object.
+  /// Errors: std::bad_alloc; those of f. Cost: takes no lock of a queue.
+  template <class F>
+  static void sample(F f) {
+    const std::lock_guard lock(mutex());
+    for (const live_object* o = newest_; o; o = o->following_) {
+      object_state state;
+      if (o->reporter_(o->object_, live_object::access::for_trace, state)) {
+        f(o->number_, state.name, state.size);
+      }
+    }
+  }
+
  private:
   friend class live_object;
   static std::mutex& mutex() noexcept;

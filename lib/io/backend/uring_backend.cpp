@@ -9,8 +9,8 @@
 #include <system_error>
 #include <utility>
 
-#include "io/backend/buffer_ownership.hpp"
 #include "base/fork_generation.hpp"
+#include "io/backend/buffer_ownership.hpp"
 #include "io/backend/uring_requests.hpp"
 #include "io/backend/worker_pool.hpp"
 #include "leat/base/detail/assert.hpp"

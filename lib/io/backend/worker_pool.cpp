@@ -6,6 +6,7 @@
 #include <new>
 #include <system_error>
 
+#include "base/fork_generation.hpp"
 #include "io/backend/backend_support.hpp"
 #include "io/backend/buffer_ownership.hpp"
 #include "leat/base/detail/assert.hpp"

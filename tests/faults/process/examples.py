@@ -88,6 +88,7 @@ def commands(folder):
     yield 'concurrency', []
     yield 'sequences', []
     yield 'synchronization', []
+    yield 'tracing', [f'{folder}/RUN.trace']
     yield 'partial_read', []
     yield 'batch_server', ['100']
     yield 'gateway', ['500', '500']

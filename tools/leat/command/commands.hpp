@@ -19,6 +19,7 @@ void add_report(CLI::App& app, program& p);
 void add_checkpoints(CLI::App& app, program& p);
 void add_doctor(CLI::App& app, program& p);
 void add_run(CLI::App& app, program& p);
+void add_trace(CLI::App& app, program& p);
 void add_bench(CLI::App& app, program& p);
 
 }  // namespace tool

@@ -23,12 +23,13 @@ class task;
 namespace detail {
 
 class promise_base;
+class task_local_node;
 
 /// The task that awaits another one, and its source location. It is stored in the frame of the
 /// awaiting task, since most tasks are spawned and have no awaiting task.
 struct awaiter_link {
   promise_base* parent;
-  std::coroutine_handle<> continuation;
+  task_local_node* locals;  ///< the values of task-locals that the awaited task adds, or null
   std::source_location where;
 };
 
@@ -58,6 +59,11 @@ class promise_base {
   }
   /// The source location of that co_await. Precondition: parent() is not null.
   [[nodiscard]] const std::source_location& where() const noexcept { return awaiter_link_->where; }
+
+  /// The values of task-locals that are set for this task and those that it awaits, or null.
+  [[nodiscard]] task_local_node* locals() const noexcept {
+    return awaiter_link_ ? awaiter_link_->locals : nullptr;
+  }
 
   /// Makes this the task that `link`, which lives until this one has ended, waits for.
   void continue_with(awaiter_link& link) noexcept {
@@ -102,7 +108,7 @@ class promise_base {
 
   /// Resumes the awaiting task when this one has suspended.
   void transfer_to_parent() noexcept {
-    leave_context().get_scheduler().transfer_to(awaiter_link_->continuation);
+    leave_context().get_scheduler().transfer_to(awaiter_link_->parent->coroutine());
   }
 
  private:
@@ -182,6 +188,7 @@ class as_tuple_awaiter;
 template <class T>
 struct untraced {
   task<T>&& child;
+  task_local_node* locals = nullptr;  ///< see awaiter_link
 };
 
 template <class T>

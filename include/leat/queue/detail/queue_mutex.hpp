@@ -52,6 +52,14 @@ class LEAT_CAPABILITY("mutex") queue_mutex {
   /// Returns true if no thread has locked it yet.
   [[nodiscard]] bool never_locked() const noexcept { return gate_.never_locked(); }
 
+  /// The number of items, without the lock: it was correct at some moment, give or take the
+  /// operations in progress.
+  [[nodiscard]] std::size_t approximate_size() const noexcept {
+    const std::size_t left = front_.left.load(std::memory_order_relaxed);
+    const std::size_t entered = back_.entered.load(std::memory_order_relaxed);
+    return entered > left ? entered - left : 0;
+  }
+
   // ---- Under the whole lock.
 
   /// The number of items.

@@ -18,6 +18,7 @@ class live_object {
   enum class access : std::uint8_t {
     as_owner,  ///< only if the calling thread owns the object's lock
     any,
+    for_trace,  ///< without a lock: the name and the approximate size of a queue, nothing else
   };
   /// Fills in the state of an object. Returns false, without effect, if access was not granted.
   /// Errors: std::bad_alloc.

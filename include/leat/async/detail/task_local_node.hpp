@@ -1,0 +1,82 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <iosfwd>
+#include <string_view>
+
+#include "leat/base/detail/frame_allocator.hpp"
+
+namespace leat::detail {
+
+/// A value of a task_local, and those that were set around it. The coroutine that set the value and
+/// the tasks that inherit it share the node, which never changes.
+/// Thread safety: thread-safe.
+class task_local_node {
+ public:
+  /// `owner`: the task_local, and `name` its name. `outer` may be null.
+  task_local_node(const void* owner, std::string_view name, task_local_node* outer) noexcept
+      : owner_(owner), name_(name), outer_(outer ? &outer->share() : nullptr) {}
+  task_local_node(const task_local_node&) = delete;
+  task_local_node& operator=(const task_local_node&) = delete;
+
+  /// Returns the task_local to which the value belongs.
+  [[nodiscard]] const void* owner() const noexcept { return owner_; }
+  /// Returns the name of the task_local, or an empty string if it has none.
+  [[nodiscard]] std::string_view name() const noexcept { return name_; }
+  /// Returns the node around this one, or null.
+  [[nodiscard]] task_local_node* outer() const noexcept { return outer_; }
+
+  /// Prints the value, or nothing if its type cannot be printed. Errors: those of the value's
+  /// operator<<.
+  virtual void print(std::ostream& out) const = 0;
+
+  /// Adds an owner.
+  task_local_node& share() noexcept {
+    owners_.fetch_add(1, std::memory_order_relaxed);
+    return *this;
+  }
+  /// Removes an owner. The last one destroys the value, and releases the nodes around it.
+  void release() noexcept;
+
+  /// True once any value of a task_local has been set. Until then no task can have one.
+  [[nodiscard]] static bool are_used() noexcept {
+    return are_used_.load(std::memory_order_relaxed);
+  }
+  static void set_used() noexcept { are_used_.store(true, std::memory_order_relaxed); }
+
+  static void* operator new(std::size_t size) { return allocate_frame(size); }
+  static void operator delete(void* p, std::size_t size) noexcept { free_frame(p, size); }
+
+ protected:
+  virtual ~task_local_node() = default;
+
+ private:
+  static constinit inline std::atomic<bool> are_used_{false};
+
+  const void* const owner_;
+  const std::string_view name_;
+  task_local_node* const outer_;
+  std::atomic<unsigned> owners_{1};
+};
+
+/// An owner of a node.
+class task_local_owner {
+ public:
+  /// Takes over one ownership of `node`.
+  explicit task_local_owner(task_local_node& node) noexcept : node_(node) {}
+  task_local_owner(const task_local_owner&) = delete;
+  task_local_owner& operator=(const task_local_owner&) = delete;
+  ~task_local_owner() { node_.release(); }
+
+  /// Returns the node.
+  [[nodiscard]] task_local_node& node() const noexcept { return node_; }
+
+ private:
+  task_local_node& node_;
+};
+
+/// Returns the innermost node of the running task, or null if it has none or no task runs.
+[[nodiscard]] task_local_node* current_task_locals() noexcept;
+
+}  // namespace leat::detail

@@ -1,0 +1,166 @@
+#include "leat/async/tracing/task_hooks.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "async/tracing/installed_hooks.hpp"
+#include "base/never_destroyed.hpp"
+#include "leat/async/scheduler.hpp"
+#include "leat/async/task_context.hpp"
+#include "leat/async/wait_operation.hpp"
+#include "leat/base/detail/assert.hpp"
+#include "leat/base/detail/preemption_hook.hpp"
+
+namespace leat {
+
+constinit std::atomic<unsigned> scheduler::hook_changes_{0};
+
+namespace detail {
+
+namespace {
+
+struct hook_registry {
+  std::mutex mutex;
+  std::shared_ptr<const installed_hooks> newest;  // null: there are none
+};
+
+hook_registry& get_hook_registry() noexcept {
+  static never_destroyed<hook_registry> instance;
+  return instance.get();
+}
+
+thread_local bool is_hook_running = false;
+
+struct called_here {
+  called_here() noexcept { is_hook_running = true; }
+  ~called_here() { is_hook_running = false; }
+};
+
+void check_outside_hooks() noexcept {
+  LEAT_ASSERT(!is_hook_running,
+              "hooks installed or removed by a hook: do it in a task or outside the scheduler");
+}
+
+}  // namespace
+
+installed_hooks::installed_hooks(const installed_hooks& other) {
+  std::ranges::copy_if(other.entries_, std::back_inserter(entries_),
+                       [](const auto& e) { return !e->is_removed.load(); });
+}
+
+void installed_hooks::add(const std::shared_ptr<task_hooks>& hooks) {
+  hook_registry& all = get_hook_registry();
+  std::shared_ptr<const installed_hooks> old;  // freed without the lock
+  const std::lock_guard lock(all.mutex);
+  const auto next = all.newest ? std::make_shared<installed_hooks>(*all.newest)
+                               : std::make_shared<installed_hooks>();
+  next->entries_.push_back(std::make_shared<entry>(hooks));
+  old = std::exchange(all.newest, next);
+  scheduler::count_of_hook_changes().fetch_add(1, std::memory_order_relaxed);
+}
+
+void installed_hooks::remove(const std::shared_ptr<task_hooks>& hooks) noexcept {
+  hook_registry& all = get_hook_registry();
+  std::shared_ptr<const installed_hooks> old;
+  const std::lock_guard lock(all.mutex);
+  const auto& entries = all.newest->entries_;
+  const auto removed = std::ranges::find_if(
+      entries, [&](const auto& e) { return e->hooks == hooks && !e->is_removed.load(); });
+  (*removed)->is_removed.store(true);
+  old = all.newest;
+  try {
+    auto next = std::make_shared<installed_hooks>(*old);
+    all.newest = next->entries_.empty() ? nullptr : std::move(next);
+  } catch (const std::bad_alloc&) {  // the entry, which is not called any more, stays in the list
+  }
+  scheduler::count_of_hook_changes().fetch_add(1, std::memory_order_relaxed);
+}
+
+std::shared_ptr<const installed_hooks> installed_hooks::newest(unsigned& changes) noexcept {
+  hook_registry& all = get_hook_registry();
+  const std::lock_guard lock(all.mutex);
+  changes = scheduler::count_of_hook_changes().load(std::memory_order_relaxed);
+  return all.newest;
+}
+
+// A simulation must not run another thread while a hook holds a lock of its own.
+template <class F>
+void installed_hooks::each(F call) const noexcept {
+  const preemption_hook::disabled while_called;
+  const called_here inside;
+  for (const auto& e : entries_) {
+    if (!e->is_removed.load(std::memory_order_relaxed)) call(*e->hooks);
+  }
+}
+
+void installed_hooks::started(const task_context& task) const noexcept {
+  each([&](task_hooks& h) { h.on_start(task); });
+}
+void installed_hooks::resumed(const task_context& task) const noexcept {
+  each([&](task_hooks& h) { h.on_resume(task); });
+}
+void installed_hooks::waits(const task_context& task,
+                            const wait_operation& operation) const noexcept {
+  each([&](task_hooks& h) { h.on_wait(task, operation); });
+}
+void installed_hooks::ended(const task_context& task,
+                            const std::exception_ptr& error) const noexcept {
+  each([&](task_hooks& h) { h.on_end(task, error); });
+}
+
+}  // namespace detail
+
+std::atomic<unsigned>& scheduler::count_of_hook_changes() noexcept { return hook_changes_; }
+
+void scheduler::use_newest_hooks_here() noexcept {
+  if (current_) current_->use_newest_hooks();
+}
+
+void scheduler::use_newest_hooks() noexcept {
+  hooks_ = detail::installed_hooks::newest(seen_hook_changes_);
+}
+
+void scheduler::report_destroyed(const task_context& c,
+                                 const std::exception_ptr& error) const noexcept {
+  hooks_->ended(c, error);
+}
+
+// The task may install or remove hooks, and so change hooks_.
+void scheduler::resume_with_hooks(std::coroutine_handle<> h, task_context* c,
+                                  bool starts) noexcept {
+  if (c && starts) {
+    hooks_->started(*c);
+  } else if (c) {
+    hooks_->resumed(*c);
+  }
+  task_ = c;
+  h.resume();
+  while (transfer_) std::exchange(transfer_, nullptr).resume();
+  task_ = nullptr;
+  if (c && hooks_) {
+    if (ended_) {
+      hooks_->ended(*c, error_);
+    } else if (const wait_operation* const w = c->waiting()) {
+      hooks_->waits(*c, *w);
+    }
+  }
+  if (ended_) finish_ended();
+}
+
+task_hooks_scope::task_hooks_scope(std::shared_ptr<task_hooks> hooks) : hooks_(std::move(hooks)) {
+  LEAT_ASSERT(hooks_ != nullptr, "task_hooks_scope without hooks: pass a std::make_shared<...>()");
+  detail::check_outside_hooks();
+  detail::installed_hooks::add(hooks_);
+  scheduler::use_newest_hooks_here();
+}
+
+task_hooks_scope::~task_hooks_scope() {
+  detail::check_outside_hooks();
+  detail::installed_hooks::remove(hooks_);
+  scheduler::use_newest_hooks_here();
+}
+
+}  // namespace leat

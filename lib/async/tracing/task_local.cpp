@@ -1,0 +1,39 @@
+#include "leat/async/tracing/task_local.hpp"
+
+#include "leat/async/detail/promise.hpp"
+#include "leat/async/scheduler.hpp"
+#include "leat/async/task_context.hpp"
+
+namespace leat {
+
+// A loop, because a list of a million nodes must not need a million stack frames.
+void detail::task_local_node::release() noexcept {
+  task_local_node* n = this;
+  // acq_rel: the accesses of all owners come before the destruction.
+  while (n && n->owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    task_local_node* const outer = n->outer_;
+    delete n;
+    n = outer;
+  }
+}
+
+detail::task_local_node* task_context::locals() const noexcept {
+  if (!detail::task_local_node::are_used()) return nullptr;
+  for (const detail::promise_base* p = innermost_; p; p = p->parent()) {
+    if (detail::task_local_node* const set_here = p->locals()) return set_here;
+  }
+  return inherited_locals();
+}
+
+void task_context::free_with_tail(task_context& c) noexcept {
+  detail::task_local_node* const locals = c.inherited_locals();
+  detail::free_frame(&c, size_with(locals != nullptr, c.name()));
+  if (locals) locals->release();
+}
+
+detail::task_local_node* detail::current_task_locals() noexcept {
+  const task_context* const running = scheduler::current_task();
+  return running ? running->locals() : nullptr;
+}
+
+}  // namespace leat

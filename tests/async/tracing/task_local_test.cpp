@@ -1,0 +1,209 @@
+#include "leat/async/tracing/task_local.hpp"
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/async/async_generator.hpp"
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/run_on.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/async/when_all.hpp"
+#include "support/leat_test.hpp"
+#include "support/loops.hpp"
+
+namespace task_local_test {
+
+using namespace std::chrono_literals;
+using leat::task;
+
+constinit leat::task_local<int> id("id");
+constinit leat::task_local<std::string> word;
+
+int id_or_zero() { return id.get() ? *id.get() : 0; }
+
+task<int> get_id() { co_return id_or_zero(); }
+task<int> get_id_deep(int depth) {
+  if (depth == 0) co_return id_or_zero();
+  co_return co_await get_id_deep(depth - 1);
+}
+task<> store_id(int& out) {
+  co_await leat::this_task::yield();
+  out = id_or_zero();
+}
+
+LEAT_TEST("task_local: a task without a value and a thread without a task have none", "[async]") {
+  CHECK(id.get() == nullptr);
+  CHECK(co_await get_id() == 0);
+}
+
+TEST_CASE("task_local: outside tasks there is no value", "[async]") { CHECK(id.get() == nullptr); }
+
+LEAT_TEST("task_local: the body has the value, and its caller does not", "[async]") {
+  CHECK(co_await id.with(7, get_id()) == 7);
+  CHECK(id.get() == nullptr);
+}
+
+LEAT_TEST("task_local: a value reaches tasks that are awaited deep below", "[async]") {
+  CHECK(co_await id.with(7, get_id_deep(1'000)) == 7);
+}
+
+task<std::vector<int>> nest() {
+  std::vector<int> seen{id_or_zero()};
+  seen.push_back(co_await id.with(2, get_id()));
+  seen.push_back(id_or_zero());
+  co_return seen;
+}
+
+LEAT_TEST("task_local: a nested value hides the outer one until it ends", "[async]") {
+  const std::vector<int> seen = co_await id.with(1, nest());
+  CHECK(seen == std::vector{1, 2, 1});
+}
+
+task<std::string> get_both() { co_return *word.get() + std::to_string(id_or_zero()); }
+
+LEAT_TEST("task_local: values of two task-locals do not hide each other", "[async]") {
+  CHECK(co_await word.with("a", id.with(3, get_both())) == "a3");
+  CHECK(co_await id.with(4, word.with("b", get_both())) == "b4");
+}
+
+task<> spawn_children(std::vector<int>& seen, leat::task_group& elsewhere) {
+  leat::task_group group;
+  group.spawn(store_id(seen[0]));
+  group.spawn(store_id(seen[1]), "named");
+  elsewhere.spawn(store_id(seen[2]));
+  co_await group.join();
+}
+
+LEAT_TEST("task_local: spawned tasks inherit the value, also if they outlive with()", "[async]") {
+  std::vector<int> seen(3);
+  leat::task_group elsewhere;
+  co_await id.with(5, spawn_children(seen, elsewhere));
+  co_await elsewhere.join();
+  CHECK(seen == std::vector{5, 5, 5});
+}
+
+task<std::string> get_own_name() {
+  const std::string name((co_await leat::this_task::get_context()).name());
+  co_return name + std::to_string(id_or_zero());
+}
+task<> store_name(std::string& out) { out = co_await get_own_name(); }
+task<> spawn_named(std::string& out) {
+  leat::task_group group;
+  group.spawn(store_name(out), "a name");
+  co_await group.join();
+}
+
+LEAT_TEST("task_local: a task that inherits a value keeps its name", "[async]") {
+  std::string seen;
+  co_await id.with(6, spawn_named(seen));
+  CHECK(seen == "a name6");
+}
+
+task<int> spawn_in_spawned() {
+  auto [a, b] = co_await leat::when_all(get_id(), id.with(9, get_id()));
+  co_return 10 * a + b;
+}
+
+LEAT_TEST("task_local: when_all() inherits the value, and a branch can have its own", "[async]") {
+  CHECK(co_await id.with(8, spawn_in_spawned()) == 89);
+}
+
+leat::async_generator<int> ids() {
+  co_yield id_or_zero();
+  co_yield co_await id.with(2, get_id());
+  co_yield id_or_zero();
+}
+task<std::vector<int>> read_ids() {
+  std::vector<int> seen;
+  auto all = ids();
+  while (std::optional<int> next = co_await all.next()) seen.push_back(*next + 100 * id_or_zero());
+  co_return seen;
+}
+
+LEAT_TEST("task_local: a generator has the value of the task that awaits next()", "[async]") {
+  const std::vector<int> seen = co_await id.with(1, read_ids());
+  CHECK(seen == std::vector{101, 102, 101});
+}
+
+task<> fail() {
+  co_await leat::this_task::yield();
+  throw std::runtime_error("failed");
+}
+
+LEAT_TEST("task_local: an exception leaves with() and removes the value", "[async]") {
+  bool caught = false;
+  try {
+    co_await id.with(1, fail());
+  } catch (const std::runtime_error&) {
+    caught = true;
+  }
+  CHECK(caught);
+  CHECK(id.get() == nullptr);
+}
+
+task<> sleep_an_hour() { co_await leat::sleep_for(1h); }
+task<int*> get_pointer(leat::task_local<std::shared_ptr<int>>& local) {
+  co_return local.get()->get();
+}
+
+LEAT_TEST("task_local: the value is destroyed when the last task with it has ended", "[async]") {
+  static leat::task_local<std::shared_ptr<int>> shared;
+  const auto value = std::make_shared<int>(1);
+  CHECK(co_await shared.with(value, get_pointer(shared)) == value.get());
+  CHECK(value.use_count() == 1);
+
+  leat::task_group group;
+  group.spawn(shared.with(value, sleep_an_hour()));
+  co_await leat::this_task::yield();
+  CHECK(value.use_count() > 1);
+  group.request_stop();
+  co_await group.join();
+  CHECK(value.use_count() == 1);
+}
+
+LEAT_TEST("task_local: a body that never starts gives its value back", "[async]") {
+  static leat::task_local<std::shared_ptr<int>> shared;
+  const auto value = std::make_shared<int>(1);
+  {
+    const auto unstarted = shared.with(value, get_pointer(shared));
+  }
+  CHECK(value.use_count() == 1);
+  co_return;
+}
+
+task<int> run_elsewhere(leat::scheduler& there) {
+  co_return co_await leat::run_on(there, get_id());
+}
+
+TEST_CASE("task_local: run_on() takes the value to another scheduler", "[async]") {
+  leat::runtime pool({.threads = 2});
+  CHECK(leat::sync_wait(id.with(3, run_elsewhere(pool.next_scheduler()))) == 3);
+}
+
+TEMPLATE_TEST_CASE("task_local: values are freed with a loop that is destroyed", "[async]",
+                   leat_test::asio_loop, leat_test::embedded_loop) {
+  static leat::task_local<std::shared_ptr<int>> shared;
+  const auto value = std::make_shared<int>(1);
+  leat::task_group group;
+  TestType loop;
+  const auto parent = [&]() -> task<> {
+    leat::task_group children;
+    children.spawn(sleep_an_hour());
+    co_await children.join();
+  };
+  group.spawn_on(loop.get_scheduler(), shared.with(value, parent()));
+  loop.run_ready();
+  CHECK(value.use_count() > 1);
+  loop.end();
+  CHECK(leat_test::is_cancelled(group));
+  CHECK(value.use_count() == 1);
+}
+
+}  // namespace task_local_test
