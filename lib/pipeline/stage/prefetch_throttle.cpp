@@ -8,7 +8,7 @@ bool prefetch_throttle::has_space() const noexcept {
   return largest > 0 && memory_->has_space(largest);
 }
 
-task<void> prefetch_throttle::wait() { static_cast<void>(co_await freed_.pop()); }
+task<void> prefetch_throttle::wait() { (co_await freed_.acquire()).forget(); }
 
 std::size_t prefetch_throttle::enter(std::size_t bytes) {
   if (!memory_) return 0;
@@ -38,7 +38,7 @@ void prefetch_throttle::leave(std::size_t bytes) {
   if (!memory_) return;
   memory_->add(-static_cast<std::int64_t>(bytes));
   blocks_.fetch_sub(1, std::memory_order_relaxed);
-  static_cast<void>(freed_.try_push(true));  // if it is full, a wake-up is pending already
+  freed_.release();
 }
 
 void prefetch_throttle::grow(std::size_t bytes) {
@@ -48,7 +48,7 @@ void prefetch_throttle::grow(std::size_t bytes) {
   while (bytes > known && !largest_.compare_exchange_weak(known, bytes)) {
   }
   memory_->require(stage_, bytes);
-  if (first) static_cast<void>(freed_.try_push(true));  // wakes a task that waited for this size
+  if (first) freed_.release();  // wakes a task that waited for this size
 }
 
 }  // namespace leat::detail

@@ -19,19 +19,20 @@
 #include "leat/base/detail/thread_mutex.hpp"
 #include "leat/base/error.hpp"
 #include "leat/queue/fifo_queue.hpp"
+#include "leat/sync/oneshot.hpp"
 #include "train/summary/event_file.hpp"
 
 namespace leat {
 namespace {
 
-// A queue for the answer to a flush: one error, or null.
-using reply_queue = fifo_queue<std::exception_ptr>;
+// The answer to a flush: an error, or null.
+using flush_reply = oneshot<std::exception_ptr>;
 
 // A queued event, or a request to flush.
 struct queued_event {
   std::string bytes = {};
-  std::optional<event_record> with_metadata = {};  // instead of the bytes
-  std::shared_ptr<reply_queue> flushed = {};       // instead of an event
+  std::optional<event_record> with_metadata = {};   // instead of the bytes
+  std::optional<flush_reply::sender> flushed = {};  // instead of an event
   bool durable = false;
   std::string run_tag = {};        // of run metadata; must be unique
   std::size_t values_checked = 0;  // values whose metadata was checked
@@ -127,13 +128,15 @@ class event_writer::core {
   }
 
   [[nodiscard]] task<void> flush(bool durable) {
-    const auto replies = std::make_shared<reply_queue>(1, "flush");
-    queued_event request{.flushed = replies, .durable = durable};
+    flush_reply reply("flush");
+    queued_event request{.flushed = std::move(reply.tx), .durable = durable};
     const bool taken = co_await queue_->push(std::move(request));
     if (!taken) co_return;
-    const auto reply = co_await replies->pop();
-    if (!reply) throw std::bad_alloc();
-    if (*reply) std::rethrow_exception(*reply);
+    const std::optional<std::exception_ptr> error = co_await reply.rx.receive();
+    if (!error) {
+      throw failure(errc::cancelled, directory_ + ": the writer was stopped before the flush");
+    }
+    if (*error) std::rethrow_exception(*error);
     if (const std::exception_ptr lost = take_unreported_error()) std::rethrow_exception(lost);
   }
 
@@ -216,7 +219,7 @@ class event_writer::core {
         continue;
       }
       if (!due && !current_item_) co_return;
-      std::shared_ptr<reply_queue> requester;
+      std::optional<flush_reply::sender> requester;
       bool durable = false;
       if (!due) {
         requester = std::move(current_item_->flushed);
@@ -231,7 +234,7 @@ class event_writer::core {
         error = std::current_exception();
       }
       written(error);
-      if (requester) reply(*requester, std::move(error));
+      if (requester) requester->send(std::move(error));
     }
   }
 
@@ -242,14 +245,6 @@ class event_writer::core {
     const bool now = fresh_ || file_.pending_size() >= options_.buffer_size;
     // While writing fails, only the time determines the next attempt. Written bytes free capacity.
     return !taken || (now && !last_error());
-  }
-
-  static void reply(reply_queue& requester, std::exception_ptr error) noexcept {
-    try {
-      static_cast<void>(requester.try_push(std::move(error)));
-    } catch (const std::bad_alloc&) {
-      requester.close();
-    }
   }
 
   // Adds it to the buffer of the file. Returns false if memory was exhausted; it is then retried

@@ -8,7 +8,7 @@
 #include "leat/async/task.hpp"
 #include "leat/pipeline/element/detail/memory_use.hpp"
 #include "leat/pipeline/metrics/stage_metrics.hpp"
-#include "leat/queue/fifo_queue.hpp"
+#include "leat/sync/semaphore.hpp"
 
 namespace leat::detail {
 
@@ -23,7 +23,7 @@ class prefetch_throttle {
  public:
   /// `makes`: the blocks that leave are made of those that enter.
   prefetch_throttle(const std::string& stage, bool makes)
-      : stage_(stage), makes_(makes), freed_(1, stage + " memory") {}
+      : stage_(stage), makes_(makes), freed_(0, 1, stage + " memory") {}
 
   /// Call it before the stage starts.
   void begin(memory_use& memory) noexcept { memory_ = memory.limited() ? &memory : nullptr; }
@@ -52,7 +52,7 @@ class prefetch_throttle {
   std::atomic<std::size_t> blocks_{0};
   std::atomic<std::size_t> made_{0};     // largest result of one block
   std::atomic<std::size_t> largest_{0};  // largest block, with its result
-  fifo_queue<bool> freed_;
+  semaphore freed_;                      // stores one signal that a block has left
 };
 
 }  // namespace leat::detail
