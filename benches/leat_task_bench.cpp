@@ -9,6 +9,9 @@
 // task/child                   awaits a task that returns immediately; ns/task
 // task/generator               a value of a generator that never waits; ns/value. With the suffix
 //                              /child, it is the result of an awaited task
+// task/blocking                calls of run_blocking() with one thread on the other processor, one
+//                              after the other; ns/call
+// task/blocking-64             the same, by 64 tasks; ns/call
 // task/yield                   a pass through the run queue; ns/task
 // task/fib-25                  fib(25), each call an awaited task; ns/task
 // task/chain-1000              a call that awaits a call, 1,000 deep; ns/task
@@ -148,6 +151,22 @@ leat::task<double> stop(long count, leat::task<> (*loop)(leat::fifo_queue<long>&
   co_return watch.seconds();
 }
 
+leat::task<> call_blocking(leat::blocking_pool& pool, long count, long& sum) {
+  const auto add_one = [&sum] { return sum + 1; };
+  for (long i = 0; i < count; ++i) sum = co_await leat::run_blocking(pool, add_one);
+}
+
+leat::task<> call_blocking_concurrently(long count, long tasks, long& sum) {
+  leat::blocking_pool pool({.threads = 1});
+  const auto pin = [] { bench::pin(1); };
+  co_await leat::run_blocking(pool, pin);
+  std::vector<long> sums(static_cast<std::size_t>(tasks));
+  leat::task_group g;
+  for (long& s : sums) g.spawn(call_blocking(pool, count / tasks + 1, s));
+  co_await g.join();
+  for (const long s : sums) sum += s;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -185,6 +204,9 @@ int main(int argc, char** argv) {
       leat::sync_wait(values(count, sum));
     } else if (r.workload == "task/generator/child") {
       leat::sync_wait(results(count, sum));
+    } else if (r.workload.starts_with("task/blocking")) {
+      const long tasks = r.workload == "task/blocking" ? 1 : bench::number_of(r);
+      leat::sync_wait(call_blocking_concurrently(count, tasks, sum));
     } else if (r.workload == "task/yield") {
       leat::sync_wait(yields(count, sum));
     } else if (r.workload == "task/timers") {
@@ -198,6 +220,10 @@ int main(int argc, char** argv) {
   const double nanoseconds = bench::nanoseconds_each(r, run);
   if (sum < r.items) return 1;
   const bool yields_values = r.workload.starts_with("task/generator");
+  const bool calls = r.workload.starts_with("task/blocking");
   return bench::report(r, r.workload == "task/generator/child" ? "leat, awaited tasks" : "leat",
-                       nanoseconds, yields_values ? "ns/value" : "ns/task");
+                       nanoseconds,
+                       yields_values ? "ns/value"
+                       : calls       ? "ns/call"
+                                     : "ns/task");
 }

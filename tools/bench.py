@@ -150,6 +150,7 @@ comparisons = [
     task('task/fib-25', *tasks, 'concurrencpp_peer', 'asio_task_peer', 'bare_task_peer', count=10 * FIB_CALLS),
     task('task/chain-1000', *tasks, 'concurrencpp_peer', 'asio_task_peer', 'bare_task_peer'),
     task('task/generator', 'leat_task_bench/child', 'asio_coro_peer', 'libcoro_peer'),
+    *(task('task/blocking' + tasks, 'asio_task_peer', count=items // 100) for tasks in ('', '-64')),
     task('task/timers', *sleepers, 'bare_task_peer', count=million, measure='cpu'),
     task('task/spawned-memory', 'asio_task_peer', count=million // 3),
     *(task('task/ping-pong' + where, *ping_pong[:-1] if where else ping_pong, count=items // 100, parts=PERCENTILES)

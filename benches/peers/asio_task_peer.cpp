@@ -15,6 +15,7 @@
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
+#include <asio/thread_pool.hpp>
 #include <asio/use_awaitable.hpp>
 
 #include <atomic>
@@ -110,6 +111,29 @@ void stops(bench::latencies& delays) {
   io.stop();
 }
 
+awaitable<long> successor(long n) { co_return n + 1; }
+
+awaitable<void> call_blocking(asio::thread_pool& pool, long count, long& sum, long& left) {
+  long own = 0;
+  for (long i = 0; i < count; ++i) {
+    own = co_await asio::co_spawn(pool, successor(own), asio::use_awaitable);
+  }
+  sum += own;
+  --left;
+}
+
+void call_blocking_concurrently(asio::io_context& io, long count, long tasks, long& sum) {
+  asio::thread_pool pool(1);
+  asio::post(pool, [] { bench::pin(1); });
+  const auto work = asio::make_work_guard(io);
+  long left = tasks;
+  for (long i = 0; i < tasks; ++i) {
+    asio::co_spawn(io, call_blocking(pool, count / tasks + 1, sum, left), asio::detached);
+  }
+  while (left > 0) io.run_one();
+  pool.join();
+}
+
 double spawned_memory(asio::io_context& io, long count, long& sum) {
   const std::size_t before = bench::heap_bytes();
   for (long i = 0; i < count; ++i) asio::co_spawn(io, loops::add_one(sum), asio::detached);
@@ -126,6 +150,9 @@ void run_workload(const bench::request& r, asio::io_context& io, long count, lon
     spawn_and_join(io, count, count, sum);
   } else if (r.workload == "task/timers") {
     timers(io, count, sum);
+  } else if (r.workload.starts_with("task/blocking")) {
+    call_blocking_concurrently(io, count, r.workload == "task/blocking" ? 1 : bench::number_of(r),
+                               sum);
   } else {
     asio::co_spawn(
         io, r.workload == "task/when-all-2" ? when_all_2(count, sum) : loops::loop(r, count, sum),
@@ -166,5 +193,7 @@ int main(int argc, char** argv) {
   if (r.workload == "task/when-all-2") subject = "asio::experimental::parallel_group";
   if (r.workload == "task/child" || r.workload == "task/timers") subject = "asio::awaitable";
   if (r.workload == "task/fib-25" || r.workload == "task/chain-1000") subject = "asio::awaitable";
-  return bench::report(r, subject, nanoseconds, "ns/task");
+  const bool calls = r.workload.starts_with("task/blocking");
+  if (calls) subject = "asio::thread_pool";
+  return bench::report(r, subject, nanoseconds, calls ? "ns/call" : "ns/task");
 }
