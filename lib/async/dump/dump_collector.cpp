@@ -17,6 +17,7 @@
 #include "async/live_tasks_text.hpp"
 #include "async/scope_registry.hpp"
 #include "async/thread_registry.hpp"
+#include "leat/async/detail/task_local_node.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/detail/preemption_hook.hpp"
 
@@ -98,6 +99,9 @@ task_state dump_collector::query_task(const task_context& task) {
   if (const wait_operation* w = task.waiting()) {
     state.waiting = make_wait_state(*w, task.get_scheduler().now() - w->since());
   }
+  task_local_node::each_named(task.locals(), [&](const task_local_node& n) {
+    state.values.emplace_back(n.name(), n.text());
+  });
   const std::source_location* printed = task.waiting() ? &task.waiting()->where() : nullptr;
   for (const promise_base* p = task.innermost_; p && p->parent(); p = p->parent()) {
     const std::source_location& where = p->where();

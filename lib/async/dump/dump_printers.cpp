@@ -152,6 +152,11 @@ class json_printer {
     json_.member("state", t.waiting ? "waiting" : t.answered ? "running" : "unknown");
     print_wait(t.waiting);
     print_array("awaited_at", t.awaited_at);
+    if (!t.values.empty()) {
+      json_.key("values").begin_object();
+      for (const auto& [name, value] : t.values) json_.member(name, value);
+      json_.end_object();
+    }
     print_array("scopes", t.scopes);
     json_.end_object();
   }
@@ -290,6 +295,7 @@ std::string describe_position(const task_state& task) {
                      : task.answered ? "running or ready to run"
                                      : "not known: its scheduler does not answer";
   for (const code_location& p : task.awaited_at) text += "\nawaited at " + to_text(p);
+  for (const auto& [name, value] : task.values) text += "\nwith " + name + " " + value;
   return text;
 }
 

@@ -6,6 +6,7 @@
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "leat/async/task_context.hpp"
@@ -42,7 +43,9 @@ struct task_state {
   bool answered = false;                       ///< false: no more than the above is known
   std::optional<wait_state> waiting = {};      ///< empty: it runs or is ready to
   std::vector<code_location> awaited_at = {};  ///< innermost first
-  std::vector<scope_state> scopes;             ///< the scopes that it created
+  /// The names and values of named task-locals, innermost first.
+  std::vector<std::pair<std::string, std::string>> values = {};
+  std::vector<scope_state> scopes;  ///< the scopes that it created
 };
 
 /// A thread of a coordinator.

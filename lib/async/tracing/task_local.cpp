@@ -1,10 +1,27 @@
 #include "leat/async/tracing/task_local.hpp"
 
+#include <new>
+#include <sstream>
+#include <string>
+#include <utility>
+
 #include "leat/async/detail/promise.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/async/task_context.hpp"
 
 namespace leat {
+
+std::string detail::task_local_node::text() const {
+  std::ostringstream out;
+  try {
+    print(out);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (...) {  // of the value's operator<<
+    return "(cannot be printed)";
+  }
+  return std::move(out).str();
+}
 
 // A loop, because a list of a million nodes must not need a million stack frames.
 void detail::task_local_node::release() noexcept {

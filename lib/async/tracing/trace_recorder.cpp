@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <functional>
 #include <new>
-#include <sstream>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -58,12 +57,9 @@ std::string wait_name(const wait_operation& w) {
 
 // The values of named task-locals.
 void add_locals(trace_event& event, const task_context& task) {
-  for (const task_local_node* n = task.locals(); n; n = n->outer()) {
-    if (n->name().empty()) continue;
-    std::ostringstream value;
-    n->print(value);
-    event.argument(escaped_json(n->name()), escaped_json(std::move(value).str()));
-  }
+  task_local_node::each_named(task.locals(), [&](const task_local_node& n) {
+    event.argument(escaped_json(n.name()), escaped_json(n.text()));
+  });
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/async/when_all.hpp"
+#include "support/dump.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
 
@@ -25,6 +27,8 @@ using leat::task;
 
 constinit leat::task_local<int> id("id");
 constinit leat::task_local<std::string> word;
+
+task<> sleep_an_hour() { co_await leat::sleep_for(1h); }
 
 int id_or_zero() { return id.get() ? *id.get() : 0; }
 
@@ -132,6 +136,38 @@ LEAT_TEST("task_local: a generator has the value of the task that awaits next()"
   CHECK(seen == std::vector{101, 102, 101});
 }
 
+LEAT_TEST("task_local: a dump shows named values, as text and as JSON", "[async]") {
+  leat::task_group group;
+  group.spawn(id.with(1, id.with(42, word.with("hidden", sleep_an_hour()))));
+  co_await leat::this_task::yield();
+  const std::string text = leat_test::dump();
+  const std::string json = leat_test::dump(leat::dump_format::json);
+  group.request_stop();
+  co_await group.join();
+  CHECK_THAT(text, Catch::Contains("\n    with id 42\n"));
+  CHECK_THAT(text, !Catch::Contains("with id 1\n") && !Catch::Contains("hidden"));
+  CHECK_THAT(json, Catch::Contains(R"("values": {"id": "42"})") ||
+                       Catch::Contains(R"("values":{"id":"42"})"));
+}
+
+struct unprintable_number {
+  int value = 0;
+};
+std::ostream& operator<<(std::ostream&, const unprintable_number&) {
+  throw std::runtime_error("not printable");
+}
+
+LEAT_TEST("task_local: a dump notes a value whose operator<< throws", "[async]") {
+  static leat::task_local<unprintable_number> number("number");
+  leat::task_group group;
+  group.spawn(number.with({7}, sleep_an_hour()));
+  co_await leat::this_task::yield();
+  const std::string text = leat_test::dump();
+  group.request_stop();
+  co_await group.join();
+  CHECK_THAT(text, Catch::Contains("with number (cannot be printed)"));
+}
+
 task<> fail() {
   co_await leat::this_task::yield();
   throw std::runtime_error("failed");
@@ -148,7 +184,6 @@ LEAT_TEST("task_local: an exception leaves with() and removes the value", "[asyn
   CHECK(id.get() == nullptr);
 }
 
-task<> sleep_an_hour() { co_await leat::sleep_for(1h); }
 task<int*> get_pointer(leat::task_local<std::shared_ptr<int>>& local) {
   co_return local.get()->get();
 }

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <iosfwd>
+#include <string>
 #include <string_view>
 
 #include "leat/base/detail/frame_allocator.hpp"
@@ -30,6 +31,20 @@ class task_local_node {
   /// Prints the value, or nothing if its type cannot be printed. Errors: those of the value's
   /// operator<<.
   virtual void print(std::ostream& out) const = 0;
+
+  /// Returns the value as text; a note if it cannot be printed. Errors: std::bad_alloc.
+  [[nodiscard]] std::string text() const;
+
+  /// Calls f with each node that has a name, from `innermost`, which may be null, outwards. Leaves
+  /// out those that an inner value of the same task_local hides.
+  template <class F>
+  static void each_named(const task_local_node* innermost, F f) {
+    for (const task_local_node* n = innermost; n; n = n->outer_) {
+      const task_local_node* first = innermost;
+      while (first->owner_ != n->owner_) first = first->outer_;
+      if (first == n && !n->name_.empty()) f(*n);
+    }
+  }
 
   /// Adds an owner.
   task_local_node& share() noexcept {
