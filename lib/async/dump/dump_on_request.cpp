@@ -17,6 +17,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/all_signals_blocked.hpp"
 #include "base/standard_descriptors.hpp"
 #include "base/thread_not_started.hpp"
 #include "leat/base/error.hpp"
@@ -88,21 +89,6 @@ void write_all(int fd, std::string_view text, duration patience) noexcept {
   }
 }
 
-class all_signals_blocked {
- public:
-  all_signals_blocked() noexcept {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  all_signals_blocked(const all_signals_blocked&) = delete;
-  all_signals_blocked& operator=(const all_signals_blocked&) = delete;
-  ~all_signals_blocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
-
 }  // namespace
 
 // -------------------------------------------------------------------------- the thread that writes
@@ -117,7 +103,7 @@ class dump_on_request::writer {
       if (file.get() < 0)
         throw_errno(errno, "dump_on_request: cannot open '" + options_.file + "'");
     }
-    const all_signals_blocked for_the_thread;
+    const detail::all_signals_blocked for_the_thread;
     try {
       thread_ = std::thread([this] { run(); });
     } catch (const std::system_error& error) {

@@ -1,7 +1,6 @@
 #include "async/tracing/trace_recorder.hpp"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +13,7 @@
 #include "async/dump/live_objects.hpp"
 #include "async/live_tasks_text.hpp"
 #include "async/tracing/trace_text.hpp"
+#include "base/all_signals_blocked.hpp"
 #include "base/fork_generation.hpp"
 #include "base/thread_not_started.hpp"
 #include "leat/async/detail/task_local_node.hpp"
@@ -102,10 +102,8 @@ void trace_recorder::begin(const std::shared_ptr<trace_recorder>& self) {
       .argument("name", escaped_json(::program_invocation_short_name))
       .end();
   self->output_.add(first);
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  auto installed = std::make_unique<task_hooks_scope>(self);
+  const all_signals_blocked for_the_thread;
   try {
     // Detached: in a child of fork() it does not exist, and after std::exit() it still runs.
     std::thread([self] {
@@ -113,11 +111,9 @@ void trace_recorder::begin(const std::shared_ptr<trace_recorder>& self) {
       self->output_.write_until_closed([&] { self->collect(); });
     }).detach();
   } catch (const std::system_error& error) {
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw failure(error.code(), thread_not_started("trace_file: its thread"));
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  self->installed_ = std::make_unique<task_hooks_scope>(self);
+  self->installed_ = std::move(installed);
 }
 
 void trace_recorder::end() {
@@ -342,17 +338,19 @@ void trace_recorder::on_end(const task_context& task, const std::exception_ptr& 
 
 void trace_recorder::sample_queues(track& t, const scheduler& s, duration now) {
   const std::unique_lock lock(sizes_mutex_, std::try_to_lock);
-  if (!lock) return;  // another scheduler takes the sample
+  if (!lock) return;                                     // another scheduler takes the sample
+  std::unordered_map<std::uint64_t, std::size_t> sizes;  // without queues that are gone
   live_objects::sample([&](std::uint64_t number, const std::string& name, std::size_t size) {
-    const auto [known, is_new] = sizes_.try_emplace(number, size);
-    if (!is_new && known->second == size) return;
-    known->second = size;
+    sizes.emplace(number, size);
+    const auto known = sizes_.find(number);
+    if (known != sizes_.end() && known->second == size) return;
     const std::string title = name.empty()
                                   ? "queue " + std::to_string(number)
                                   : "queue '" + name + "' (" + std::to_string(number) + ")";
     trace_event(t.text, 'C', escaped_json(title)).at(now).argument("items", size).end();
     ++t.events;
   });
+  sizes_ = std::move(sizes);
   const duration cost = since_begin(s.now()) - now;
   next_sample_.store((now + std::max(queue_interval_, cost * sample_share)).count());
 }
