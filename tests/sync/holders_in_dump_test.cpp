@@ -294,7 +294,7 @@ TEST_CASE("dump: names a thread of a coordinator that holds a mutex", "[sync]") 
   while (!locked) std::this_thread::yield();
   c.start_thread("reader", [&](const std::stop_token&) { const auto guard = m.wait_lock(); });
   std::string text;
-  while (!contains(text, "lock of thread reader")) text = dump();
+  while (!contains(text, "held by 'writer'")) text = dump();
   enough = true;
   c.wait_join();
   INFO(text);
