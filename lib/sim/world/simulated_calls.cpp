@@ -21,6 +21,9 @@ struct simulated_calls::alarm : leat::detail::timer {
   const duration running_time;
 };
 
+simulated_calls::simulated_calls(decision_source& decisions, virtual_scheduler& sched) noexcept
+    : decisions_(decisions), scheduler_(sched) {}
+
 simulated_calls::~simulated_calls() {
   for (const auto& a : alarms_) scheduler_.cancel_timer(*a);
 }

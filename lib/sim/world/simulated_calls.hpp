@@ -17,8 +17,7 @@ namespace leat::sim {
 /// Thread safety: none.
 class simulated_calls final : public leat::detail::blocking_calls {
  public:
-  simulated_calls(decision_source& decisions, virtual_scheduler& sched) noexcept
-      : decisions_(decisions), scheduler_(sched) {}
+  simulated_calls(decision_source& decisions, virtual_scheduler& sched) noexcept;
   ~simulated_calls() override;
 
   [[nodiscard]] bool take(leat::detail::blocking_call& call) noexcept override;
