@@ -307,9 +307,9 @@ bool task_scope::has_task_on(const scheduler& s) const noexcept {
 // or thread, if a stop could not reach the scheduler, or if there is no free memory.
 [[gnu::always_inline]] inline bool task_scope::start_quickly(
     scheduler& s, detail::promise_base& promise, const std::source_location& where) noexcept {
-  if (detail::task_local_node::are_used()) [[unlikely]]
+  if (scheduler::current() != &s || s.has_task_locals() || !mutex_.try_lock_as_owner()) {
     return false;
-  if (scheduler::current() != &s || !mutex_.try_lock_as_owner()) return false;
+  }
   stop_notice& n = stop_notice_;
   void* const memory =
       !n.sched || n.sched == &s ? detail::take_free_frame(sizeof(task_context)) : nullptr;
@@ -369,6 +369,7 @@ void task_scope::start_from_elsewhere(work_item& item) noexcept {
   scheduler& sched = *static_cast<task_context&>(item).scheduler_;
   sched.task_started();
   sched.work_finished();
+  if (static_cast<task_context&>(item).has_locals()) sched.has_task_locals() = true;
   start(item);
 }
 

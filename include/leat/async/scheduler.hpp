@@ -117,7 +117,8 @@ class scheduler {
     if (ended_) finish_ended();
   }
 
-  static void use_newest_hooks_here() noexcept;                    ///< For task_hooks_scope.
+  static void use_newest_hooks_here() noexcept;  ///< For task_hooks_scope.
+  [[nodiscard]] bool& has_task_locals() noexcept { return has_task_locals_; }  ///< Ever, in a task.
   static std::atomic<unsigned>& count_of_hook_changes() noexcept;  ///< For task_hooks_scope.
   /// Returns the task that is running on this thread, or null outside a task.
   [[nodiscard]] static task_context* current_task() noexcept {
@@ -186,9 +187,8 @@ class scheduler {
   virtual void work_finished() noexcept = 0;
 
   /// Keeps the scheduler usable until remove_hold() has been called as often: its driver stays in
-  /// its loop, and its destruction runs posted items. For items without a task, such as the query
-  /// of a dump. Call it on the scheduler's thread, or while a task of it cannot finish. Thread
-  /// safety: thread-safe.
+  /// its loop, and its destruction runs posted items. For items without a task. Call it on the
+  /// scheduler's thread, or while a task of it cannot finish. Thread safety: thread-safe.
   void add_hold() noexcept;
   void remove_hold() noexcept;
 
@@ -381,8 +381,9 @@ class scheduler {
   detail::timer_heap timers_;
   time_point armed_ = no_deadline;
   std::array<void*, service_slots> services_{};
-  bool asleep_ = true;   // the last turn has left nothing
-  bool ending_ = false;  // see end_tasks()
+  bool asleep_ = true;            // the last turn has left nothing
+  bool ending_ = false;           // see end_tasks()
+  bool has_task_locals_ = false;  // a task of this scheduler has or had one
   detail::spin_budget spins_;
   std::string_view ended_with_;
   std::atomic<const void*> ending_thread_{nullptr};  // the address of its current_

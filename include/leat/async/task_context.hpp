@@ -114,7 +114,7 @@ class task_context : private work_item {
     memory[name.size()] = 0;
   }
   static void free(task_context& c) noexcept {
-    if (c.has_name() || c.has_locals()) [[unlikely]]
+    if ((c.index_ >> 62) != 0) [[unlikely]]  // the flags
       return free_with_tail(c);
     detail::free_frame(&c, sizeof(task_context));
   }

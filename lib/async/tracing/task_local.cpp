@@ -35,7 +35,7 @@ void detail::task_local_node::release() noexcept {
 }
 
 detail::task_local_node* task_context::locals() const noexcept {
-  if (!detail::task_local_node::are_used()) return nullptr;
+  if (!scheduler_->has_task_locals()) return inherited_locals();
   for (const detail::promise_base* p = innermost_; p; p = p->parent()) {
     if (detail::task_local_node* const set_here = p->locals()) return set_here;
   }

@@ -54,12 +54,6 @@ class task_local_node {
   /// Removes an owner. The last one destroys the value, and releases the nodes around it.
   void release() noexcept;
 
-  /// True once any value of a task_local has been set. Until then no task can have one.
-  [[nodiscard]] static bool are_used() noexcept {
-    return are_used_.load(std::memory_order_relaxed);
-  }
-  static void set_used() noexcept { are_used_.store(true, std::memory_order_relaxed); }
-
   static void* operator new(std::size_t size) { return allocate_frame(size); }
   static void operator delete(void* p, std::size_t size) noexcept { free_frame(p, size); }
 
@@ -67,8 +61,6 @@ class task_local_node {
   virtual ~task_local_node() = default;
 
  private:
-  static constinit inline std::atomic<bool> are_used_{false};
-
   const void* const owner_;
   const std::string_view name_;
   task_local_node* const outer_;

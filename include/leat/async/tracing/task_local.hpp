@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "leat/async/detail/task_local_node.hpp"
+#include "leat/async/scheduler.hpp"
 #include "leat/async/task.hpp"
 #include "leat/async/task_context.hpp"
 
@@ -93,7 +94,7 @@ class task_local {
   // A parameter of a coroutine lives in its frame, unlike `this`.
   template <class Result>
   static task<Result> run(const task_local& self, T value, task<Result> body) {
-    detail::task_local_node::set_used();
+    scheduler::current()->has_task_locals() = true;
     const detail::task_local_owner owner(
         *new detail::task_local_value<T>(&self, self.name_, std::move(value)));
     co_return co_await detail::untraced<Result>{std::move(body), &owner.node()};
