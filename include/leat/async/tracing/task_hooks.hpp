@@ -11,10 +11,16 @@ class wait_operation;
 /// Functions that leat calls when a task starts, waits, resumes and ends: for metrics, profilers
 /// and traces. Derive from it, override what you need, and install it with task_hooks_scope.
 ///
-///     class run_counter : public leat::task_hooks {
-///       void on_resume(const leat::task_context&) noexcept override { ++runs; }
-///       std::atomic<std::size_t> runs{0};
+///     class task_counter : public leat::task_hooks {
+///      public:
+///       std::atomic<std::size_t> tasks{0};
+///
+///      private:
+///       void on_start(const leat::task_context&) noexcept override { ++tasks; }
 ///     };
+///
+///     auto counter = std::make_shared<task_counter>();
+///     leat::task_hooks_scope installed(counter);  // until the end of its scope
 ///
 /// The hooks of one task are called on the thread of its scheduler, in this order: on_start(), then
 /// on_wait() and on_resume() in turn, then on_end(). Tasks that had started before the hooks were

@@ -55,8 +55,8 @@ class trace_file {
   ~trace_file();
 
   /// Ends the recording and writes what is left. Blocks for the time that this takes. Further calls
-  /// have no effect. A trace that has reached `max_bytes` is no error; its last event
-  /// contains this.
+  /// have no effect. If the trace has
+  /// reached `max_bytes`, this is not an error: the last event of the file states it.
   /// Errors: std::system_error if the file could not be written, for example because the disk is
   ///         full. The message names the file and the offset; what was written before is a valid
   ///         trace that is cut off.
