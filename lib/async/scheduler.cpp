@@ -172,7 +172,7 @@ bool scheduler::run_ready(std::size_t max_items, int spins, time_point deadline)
               "scheduler run inside another one on the same thread: run it on another thread");
   current_ = this;
   note_thread();
-  if (seen_hook_changes_ != hook_changes_.load(std::memory_order_relaxed)) [[unlikely]]
+  if (seen_hook_changes_ != __atomic_load_n(&hook_changes_, __ATOMIC_RELAXED)) [[unlikely]]
     use_newest_hooks();
   ++turns_;
   begin_turn();
@@ -209,7 +209,7 @@ scheduler::short_turn scheduler::run_short_turn(work_item& first, std::size_t ma
   asleep_ = false;
   current_ = this;
   note_thread();
-  if (seen_hook_changes_ != hook_changes_.load(std::memory_order_relaxed)) [[unlikely]]
+  if (seen_hook_changes_ != __atomic_load_n(&hook_changes_, __ATOMIC_RELAXED)) [[unlikely]]
     use_newest_hooks();
   ++turns_;
   turn_time_ = about_now;

@@ -119,7 +119,7 @@ class scheduler {
 
   static void use_newest_hooks_here() noexcept;  ///< For task_hooks_scope.
   [[nodiscard]] bool& has_task_locals() noexcept { return has_task_locals_; }  ///< Ever, in a task.
-  static std::atomic<unsigned>& count_of_hook_changes() noexcept;  ///< For task_hooks_scope.
+  static unsigned add_hook_changes(unsigned count) noexcept;  ///< For task_hooks_scope.
   /// Returns the task that is running on this thread, or null outside a task.
   [[nodiscard]] static task_context* current_task() noexcept {
     return current_ ? current_->task_ : nullptr;
@@ -365,10 +365,10 @@ class scheduler {
   work_list ready_;
   std::size_t turn_items_ = 0;  // that the present turn has at most
   std::coroutine_handle<> transfer_;
-  task_context* task_ = nullptr;               // that runs now
-  task_context* ended_ = nullptr;              // and the one that has just ended
-  std::exception_ptr error_;                   // see task_error()
-  static std::atomic<unsigned> hook_changes_;  // additions and removals of task_hooks
+  task_context* task_ = nullptr;   // that runs now
+  task_context* ended_ = nullptr;  // and the one that has just ended
+  std::exception_ptr error_;       // see task_error()
+  static unsigned hook_changes_;   // of the installed task_hooks; atomic, see biased_mutex.cpp
   unsigned seen_hook_changes_ = 0;
   std::size_t turns_ = 0;
   std::shared_ptr<const detail::installed_hooks> hooks_;  // null: none

@@ -16,7 +16,7 @@
 
 namespace leat {
 
-constinit std::atomic<unsigned> scheduler::hook_changes_{0};
+constinit unsigned scheduler::hook_changes_ = 0;
 
 namespace detail {
 
@@ -59,7 +59,7 @@ void installed_hooks::add(const std::shared_ptr<task_hooks>& hooks) {
                                : std::make_shared<installed_hooks>();
   next->entries_.push_back(std::make_shared<entry>(hooks));
   old = std::exchange(all.newest, next);
-  scheduler::count_of_hook_changes().fetch_add(1, std::memory_order_relaxed);
+  static_cast<void>(scheduler::add_hook_changes(1));
 }
 
 void installed_hooks::remove(const std::shared_ptr<task_hooks>& hooks) noexcept {
@@ -76,13 +76,13 @@ void installed_hooks::remove(const std::shared_ptr<task_hooks>& hooks) noexcept 
     all.newest = next->entries_.empty() ? nullptr : std::move(next);
   } catch (const std::bad_alloc&) {  // the entry, which is not called any more, stays in the list
   }
-  scheduler::count_of_hook_changes().fetch_add(1, std::memory_order_relaxed);
+  static_cast<void>(scheduler::add_hook_changes(1));
 }
 
 std::shared_ptr<const installed_hooks> installed_hooks::newest(unsigned& changes) noexcept {
   hook_registry& all = get_hook_registry();
   const std::lock_guard lock(all.mutex);
-  changes = scheduler::count_of_hook_changes().load(std::memory_order_relaxed);
+  changes = scheduler::add_hook_changes(0);
   return all.newest;
 }
 
@@ -113,7 +113,9 @@ void installed_hooks::ended(const task_context& task,
 
 }  // namespace detail
 
-std::atomic<unsigned>& scheduler::count_of_hook_changes() noexcept { return hook_changes_; }
+unsigned scheduler::add_hook_changes(unsigned count) noexcept {
+  return __atomic_add_fetch(&hook_changes_, count, __ATOMIC_RELAXED);
+}
 
 void scheduler::use_newest_hooks_here() noexcept {
   if (current_) current_->use_newest_hooks();

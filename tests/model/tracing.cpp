@@ -1,0 +1,28 @@
+// The models install no hooks and set no task-locals. These definitions stand for those of
+// lib/async/tracing, whose locks and lists are not modelled.
+
+#include <cstdlib>
+
+#include "leat/async/detail/task_local_node.hpp"
+#include "leat/async/scheduler.hpp"
+#include "leat/async/task_context.hpp"
+
+namespace leat {
+
+constinit unsigned scheduler::hook_changes_ = 0;
+
+void scheduler::use_newest_hooks() noexcept { std::abort(); }
+void scheduler::resume_with_hooks(std::coroutine_handle<>, task_context*, bool) noexcept {
+  std::abort();
+}
+void scheduler::report_destroyed(const task_context&, const std::exception_ptr&) const noexcept {
+  std::abort();
+}
+
+void task_context::free_with_tail(task_context& c) noexcept {
+  detail::free_frame(&c, size_with(false, c.name()));
+}
+
+detail::task_local_node* detail::current_task_locals() noexcept { return nullptr; }
+
+}  // namespace leat
