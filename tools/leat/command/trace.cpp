@@ -291,8 +291,7 @@ void run_trace(const trace_options& options, program& p) {
 
 void add_trace(CLI::App& app, program& p) {
   CLI::App* command =
-      add_command(app, p, "trace",
-                  "Summarise a trace: the tasks that are busy, that wait, and that block a loop");
+      add_command(app, p, "trace", "Summarise a trace: tasks that are busy, wait or block a loop");
   const auto options = std::make_shared<trace_options>();
   as_path(command->add_option("FILE", options->files, "Files of leat::trace_file"))
       ->type_name("")
