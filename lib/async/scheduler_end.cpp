@@ -202,6 +202,7 @@ bool scheduler::destroy_task_batch(std::string_view what) noexcept {
     task_scope::outermost(c).coroutine().destroy();
     dying_ = nullptr;
     c.innermost_ = nullptr;
+    c.set_waiting(nullptr);
     if (hooks_) report_destroyed(c, error);
     is_order_known = is_order_known && tasks_ == before;
     task_scope::leave(c, std::move(error));

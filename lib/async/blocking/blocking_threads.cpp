@@ -91,7 +91,7 @@ void blocking_threads::describe(const blocking_call& call, std::ostream& out) co
 }
 
 bool blocking_threads::report(const void* object, live_object::access how, object_state& state) {
-  if (how == live_object::access::as_owner) return false;
+  if (how != live_object::access::any) return false;
   const auto& self = *static_cast<const blocking_threads*>(object);
   state.name = self.name_;
   state.words = title_of(self.name_);

@@ -1,5 +1,7 @@
 #include "leat/async/tracing/task_hooks.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <iterator>
 #include <mutex>
@@ -22,8 +24,14 @@ namespace detail {
 
 namespace {
 
+// The lock is held during fork(): in the child, a thread that held it would not exist.
+constinit std::mutex mutex_of_hooks;
+[[maybe_unused]] const int registered_for_fork =
+    ::pthread_atfork([] { mutex_of_hooks.lock(); }, [] { mutex_of_hooks.unlock(); },
+                     [] { mutex_of_hooks.unlock(); });
+
 struct hook_registry {
-  std::mutex mutex;
+  std::mutex& mutex = mutex_of_hooks;
   std::shared_ptr<const installed_hooks> newest;  // null: there are none
 };
 

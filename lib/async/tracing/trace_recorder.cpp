@@ -119,16 +119,23 @@ void trace_recorder::begin(const std::shared_ptr<trace_recorder>& self) {
 void trace_recorder::end() {
   installed_.reset();
   if (generation_ != fork_generation()) return;
-  {
+  std::string last;
+  try {
     const std::lock_guard lock(mutex_);
     for (const auto& [s, t] : tracks_) {
       const std::lock_guard track_lock(t->mutex);
       if (output_.is_open()) end_turn(*t);
     }
+  } catch (const std::bad_alloc&) {
+    ++lost_events_;
   }
   collect();
+  try {
+    last = last_line();
+  } catch (const std::bad_alloc&) {  // the file then counts as cut off
+  }
   std::uint64_t offset = 0;
-  if (const std::error_code error = output_.close(last_line(), offset)) {
+  if (const std::error_code error = output_.close(std::move(last), offset)) {
     throw failure(error, "trace_file: cannot write '" + output_.path() + "' at offset " +
                              std::to_string(offset) +
                              ", so the trace is cut off there: free space, or set "
@@ -207,9 +214,19 @@ void trace_recorder::on_track(const task_context& task, F record) noexcept {
     track& t = track_of(s);
     const duration now = since_begin(s.now());
     const std::lock_guard lock(t.mutex);
-    record(t, now);
+    const std::size_t size = t.text.size();
+    const std::uint64_t events = t.events;
+    try {
+      record(t, now);
+    } catch (...) {         // no memory
+      t.text.resize(size);  // without a part of an event
+      t.events = events;
+      t.runs.clear();
+      t.tasks.erase(&task);
+      throw;
+    }
     if (t.text.size() >= chunk_size) hand_over(t);
-  } catch (const std::exception&) {  // no memory, or a value that cannot be printed
+  } catch (const std::exception&) {
     ++lost_events_;
   }
 }
@@ -235,6 +252,7 @@ trace_recorder::live_task& trace_recorder::find_task(track& t, const task_contex
 
 void trace_recorder::on_start(const task_context& task) noexcept {
   on_track(task, [&](track& t, duration now) {
+    t.tasks.erase(&task);  // left by a task whose end was lost
     find_task(t, task, now);
     begin_run(t, task, now);
   });
@@ -261,6 +279,7 @@ void trace_recorder::begin_run(track& t, const task_context& task, duration now)
   ++t.turn_runs;
   if (queue_interval_ > duration::zero() && now.count() >= next_sample_.load()) {
     sample_queues(t, s, now);
+    now = since_begin(s.now());
   }
   t.runs.push_back(now);
 }

@@ -141,8 +141,9 @@ using named_totals = std::pair<std::string, task_totals>;
 // The busiest first.
 std::vector<named_totals> busiest(const trace_summary& s) {
   std::vector<named_totals> all(s.by_name.begin(), s.by_name.end());
-  std::ranges::stable_sort(all, [](const named_totals& a, const named_totals& b) {
-    return a.second.busy > b.second.busy;
+  std::ranges::sort(all, [](const named_totals& a, const named_totals& b) {
+    if (a.second.busy != b.second.busy) return a.second.busy > b.second.busy;
+    return a.first < b.first;
   });
   return all;
 }

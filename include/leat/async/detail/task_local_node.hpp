@@ -15,9 +15,10 @@ namespace leat::detail {
 /// Thread safety: thread-safe.
 class task_local_node {
  public:
-  /// `owner`: the task_local, and `name` its name. `outer` may be null.
+  /// `owner`: the task_local, and `name` its name. `outer` may be null. Call keep_outer() once the
+  /// value is constructed.
   task_local_node(const void* owner, std::string_view name, task_local_node* outer) noexcept
-      : owner_(owner), name_(name), outer_(outer ? &outer->share() : nullptr) {}
+      : owner_(owner), name_(name), outer_(visible_from(owner, outer)) {}
   task_local_node(const task_local_node&) = delete;
   task_local_node& operator=(const task_local_node&) = delete;
 
@@ -60,7 +61,18 @@ class task_local_node {
  protected:
   virtual ~task_local_node() = default;
 
+  void keep_outer() noexcept {
+    if (outer_) outer_->share();
+  }
+
  private:
+  // Without values that the new one hides, so that a task that spawns its successor with a value
+  // of its own does not keep those of all its predecessors.
+  static task_local_node* visible_from(const void* owner, task_local_node* outer) noexcept {
+    while (outer && outer->owner_ == owner) outer = outer->outer_;
+    return outer;
+  }
+
   const void* const owner_;
   const std::string_view name_;
   task_local_node* const outer_;

@@ -22,7 +22,9 @@ template <class T>
 class task_local_value final : public task_local_node {
  public:
   task_local_value(const void* owner, std::string_view name, T&& v)
-      : task_local_node(owner, name, current_task_locals()), value(std::move(v)) {}
+      : task_local_node(owner, name, current_task_locals()), value(std::move(v)) {
+    keep_outer();
+  }
   void print(std::ostream& out) const override {
     if constexpr (printable<T>) out << value;
   }
