@@ -72,7 +72,7 @@ struct event_series {
   std::deque<Event> events;
 };
 
-/// What the name of a workload says about it.
+/// The parameters that the name of a workload contains.
 struct delivery {
   explicit delivery(const request& r)
       : is_event(r.workload.starts_with("sync/event/")),

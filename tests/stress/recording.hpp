@@ -60,7 +60,7 @@ task<decltype(std::declval<Awaiter>().await_resume())> await_selected(Awaiter a)
   }
 }
 
-// What the types share.
+// The members that the recorded types have in common.
 struct recorded_base {
   static constexpr int patience = 0;  // all_wait() is exact
   // An operation that a thread performs at its end; returns false if there is none.

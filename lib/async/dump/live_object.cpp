@@ -1,11 +1,10 @@
 #include "leat/async/dump/detail/live_object.hpp"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "async/dump/live_objects.hpp"
+#include "base/held_during_fork.hpp"
 
 namespace leat::detail {
 
@@ -16,11 +15,8 @@ namespace {
 
 constinit std::mutex mutex_of_objects;
 
-// The lock is held during fork(). Otherwise a thread that held it would not exist in the child,
-// where the first wait on a primitive takes it.
-[[maybe_unused]] const int registered =
-    ::pthread_atfork([] { mutex_of_objects.lock(); }, [] { mutex_of_objects.unlock(); },
-                     [] { mutex_of_objects.unlock(); });
+// The first wait on a primitive takes it, also in a child of fork().
+[[maybe_unused]] const int registered = held_during_fork<mutex_of_objects>();
 
 }  // namespace
 

@@ -1,7 +1,5 @@
 #include "leat/async/tracing/task_hooks.hpp"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <iterator>
 #include <mutex>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "async/tracing/installed_hooks.hpp"
+#include "base/held_during_fork.hpp"
 #include "base/never_destroyed.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/async/task_context.hpp"
@@ -24,19 +23,13 @@ namespace detail {
 
 namespace {
 
-// The lock is held during fork(): in the child, a thread that held it would not exist.
 constinit std::mutex mutex_of_hooks;
-[[maybe_unused]] const int registered_for_fork =
-    ::pthread_atfork([] { mutex_of_hooks.lock(); }, [] { mutex_of_hooks.unlock(); },
-                     [] { mutex_of_hooks.unlock(); });
+[[maybe_unused]] const int registered_for_fork = held_during_fork<mutex_of_hooks>();
 
-struct hook_registry {
-  std::mutex& mutex = mutex_of_hooks;
-  std::shared_ptr<const installed_hooks> newest;  // null: there are none
-};
-
-hook_registry& get_hook_registry() noexcept {
-  static never_destroyed<hook_registry> instance;
+// The newest list; null if there are no hooks. Call it with the lock, so that no thread constructs
+// it during fork().
+std::shared_ptr<const installed_hooks>& newest_list() noexcept {
+  static never_destroyed<std::shared_ptr<const installed_hooks>> instance;
   return instance.get();
 }
 
@@ -60,38 +53,35 @@ installed_hooks::installed_hooks(const installed_hooks& other) {
 }
 
 void installed_hooks::add(const std::shared_ptr<task_hooks>& hooks) {
-  hook_registry& all = get_hook_registry();
   std::shared_ptr<const installed_hooks> old;  // freed without the lock
-  const std::lock_guard lock(all.mutex);
-  const auto next = all.newest ? std::make_shared<installed_hooks>(*all.newest)
-                               : std::make_shared<installed_hooks>();
+  const std::lock_guard lock(mutex_of_hooks);
+  const auto next = newest_list() ? std::make_shared<installed_hooks>(*newest_list())
+                                  : std::make_shared<installed_hooks>();
   next->entries_.push_back(std::make_shared<entry>(hooks));
-  old = std::exchange(all.newest, next);
+  old = std::exchange(newest_list(), next);
   static_cast<void>(scheduler::add_hook_changes(1));
 }
 
 void installed_hooks::remove(const std::shared_ptr<task_hooks>& hooks) noexcept {
-  hook_registry& all = get_hook_registry();
   std::shared_ptr<const installed_hooks> old;
-  const std::lock_guard lock(all.mutex);
-  const auto& entries = all.newest->entries_;
+  const std::lock_guard lock(mutex_of_hooks);
+  const auto& entries = newest_list()->entries_;
   const auto removed = std::ranges::find_if(
       entries, [&](const auto& e) { return e->hooks == hooks && !e->is_removed.load(); });
   (*removed)->is_removed.store(true);
-  old = all.newest;
+  old = newest_list();
   try {
     auto next = std::make_shared<installed_hooks>(*old);
-    all.newest = next->entries_.empty() ? nullptr : std::move(next);
+    newest_list() = next->entries_.empty() ? nullptr : std::move(next);
   } catch (const std::bad_alloc&) {  // the entry, which is not called any more, stays in the list
   }
   static_cast<void>(scheduler::add_hook_changes(1));
 }
 
 std::shared_ptr<const installed_hooks> installed_hooks::newest(unsigned& changes) noexcept {
-  hook_registry& all = get_hook_registry();
-  const std::lock_guard lock(all.mutex);
+  const std::lock_guard lock(mutex_of_hooks);
   changes = scheduler::add_hook_changes(0);
-  return all.newest;
+  return newest_list();
 }
 
 // A simulation must not run another thread while a hook holds a lock of its own.

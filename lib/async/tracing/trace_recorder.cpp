@@ -119,20 +119,13 @@ void trace_recorder::begin(const std::shared_ptr<trace_recorder>& self) {
 void trace_recorder::end() {
   installed_.reset();
   if (generation_ != fork_generation()) return;
-  std::string last;
+  std::string last;  // empty if there is no memory: the file then counts as cut off
   try {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [s, t] : tracks_) {
-      const std::lock_guard track_lock(t->mutex);
-      if (output_.is_open()) end_turn(*t);
-    }
-  } catch (const std::bad_alloc&) {
-    ++lost_events_;
-  }
-  collect();
-  try {
+    end_turns();
+    collect();
     last = last_line();
-  } catch (const std::bad_alloc&) {  // the file then counts as cut off
+  } catch (const std::bad_alloc&) {
+    collect();
   }
   std::uint64_t offset = 0;
   if (const std::error_code error = output_.close(std::move(last), offset)) {
@@ -140,6 +133,14 @@ void trace_recorder::end() {
                              std::to_string(offset) +
                              ", so the trace is cut off there: free space, or set "
                              "trace_file_options::max_bytes");
+  }
+}
+
+void trace_recorder::end_turns() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [s, t] : tracks_) {
+    const std::lock_guard track_lock(t->mutex);
+    if (output_.is_open()) end_turn(*t);
   }
 }
 

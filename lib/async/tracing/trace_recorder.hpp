@@ -57,6 +57,7 @@ class trace_recorder final : public task_hooks {
   void end_run(track& t, const task_context& task, duration now, std::string_view until,
                std::string_view place);
   void end_turn(track& t);
+  void end_turns();
   void sample_queues(track& t, const scheduler& s, duration now);
   void hand_over(track& t) noexcept;
   void collect() noexcept;
