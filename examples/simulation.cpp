@@ -56,10 +56,9 @@ leat::task<> test(leat::sim::world& w, bool planted) {
   work_list list(planted);
   std::map<int, int> done;
   const auto two_workers = [&](leat::task_group& workers) -> leat::task<> {
-    for (int i = 1; i <= 2; ++i) {
-      workers.spawn(work("/jobs", list, done), "worker " + std::to_string(i));
-    }
-    co_return;
+    workers.spawn(work("/jobs", list, done), "worker 1");
+    co_await leat::sleep_for(std::chrono::milliseconds(1));
+    workers.spawn(work("/jobs", list, done), "worker 2");
   };
   co_await leat::with_task_group(two_workers);  // joins both, even if a spawn fails
   for (const auto& [job, times] : done) {

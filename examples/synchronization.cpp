@@ -36,6 +36,33 @@ leat::task<std::string> ask_politely(std::string url) {
 }
 //! [/rate_limiter]
 
+//! [delay_queue]
+class sessions {
+ public:
+  void open(int id) { keys_[id] = idle_.insert(id, 30ms); }
+  void use(int id) { idle_.reset(keys_[id], 30ms); }
+  void end() { idle_.close(); }
+
+  leat::task<> expire() {  // run it in a task
+    while (const auto id = co_await idle_.pop()) {
+      keys_.erase(*id);
+      std::printf("session %d has been idle for 30 ms\n", *id);
+    }
+  }
+
+ private:
+  leat::delay_queue<int> idle_{"idle sessions"};
+  std::map<int, leat::delay_key> keys_;
+};
+//! [/delay_queue]
+
+leat::task<> use_sessions(sessions& all) {
+  for (const int id : {1, 2}) all.open(id);
+  co_await leat::sleep_for(10ms);
+  all.use(1);
+  all.end();  // the open sessions still expire: first 2, then 1
+}
+
 //! [mutex]
 struct account {
   leat::mutex lock{"account"};
@@ -137,7 +164,8 @@ leat::task<> answer(leat::fifo_queue<request>& requests) {
 leat::task<std::optional<int>> call(leat::fifo_queue<request>& requests, int number) {
   auto [sender, receiver] = leat::oneshot<int>("reply");
   request r{number, std::move(sender)};
-  co_await requests.push(std::move(r));
+  const bool accepted = co_await requests.push(std::move(r));
+  if (!accepted) co_return std::nullopt;
   co_return co_await leat::with_timeout(receiver.receive(), 1s);  // empty: the server has gone
 }
 //! [/oneshot]
@@ -213,6 +241,9 @@ leat::task<> run_all() {
   }
 
   std::printf("%s\n", (co_await ask_politely("d")).c_str());
+
+  sessions open_sessions;
+  co_await leat::when_all(open_sessions.expire(), use_sessions(open_sessions));
 
   account a;
   const auto [first, second] = co_await leat::when_all(withdraw(a, 80), withdraw(a, 80));

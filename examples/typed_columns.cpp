@@ -19,15 +19,15 @@ leat::task<double> mean_price(std::string path) {
       {leat::csv_column::required(dtype::string, "name"),
        leat::csv_column::required(dtype::float64, "price"),
        leat::csv_column::optional(std::int64_t{1}, "pieces")});  // 1 if the field is empty
-  auto reader = co_await leat::line_reader::open(path, {.skip_header_lines = 1});
-  leat::line_batch lines;
+  auto reader = co_await leat::csv_reader::open(path, {.skip_header_records = 1});
+  leat::record_batch records;
   double sum = 0;
   std::int64_t pieces = 0;
-  while (co_await reader->read_batch(lines)) {
-    const leat::tensor_tuple columns = decoder.decode(std::span<const std::string_view>(lines));
+  while (co_await reader->read_batch(records)) {
+    const leat::tensor_tuple columns = decoder.decode(std::span<const leat::byte_view>(records));
     const auto prices = columns["price"].values<double>();
     const auto counts = columns["pieces"].values<std::int64_t>();
-    for (std::size_t i = 0; i < lines.size(); ++i) {
+    for (std::size_t i = 0; i < records.size(); ++i) {
       sum += prices[i] * static_cast<double>(counts[i]);
       pieces += counts[i];
     }
@@ -69,7 +69,7 @@ leat::task<std::size_t> count_words(std::string path) {
 
 leat::task<int> run(std::string directory) {
   std::ofstream(directory + "/prices.csv")
-      << "name,price,pieces\n\"nuts, small\",0.25,3\nnail,0.5,\n";
+      << "name,price,pieces\n\"nuts,\nsmall\",0.25,3\nnail,0.5,\n";
   const double mean = co_await mean_price(directory + "/prices.csv");
   co_await write_examples(directory + "/examples.tfrecord");
   const std::size_t words = co_await count_words(directory + "/examples.tfrecord");

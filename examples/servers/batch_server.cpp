@@ -3,9 +3,9 @@
 /// A client receives a batch as one line, answers "ok" when it has processed the batch, and
 /// receives the next one. A slow client holds one batch while the others continue; if all clients
 /// are slow, the generator waits. The server drops a client that disconnects or does not answer
-/// within a second, and another client receives its batch. After SIGTERM the server accepts no more
-/// clients, generates no more records, and delivers those in the pipeline. The exit status is 0 if
-/// all records were delivered.
+/// within a second, and another client receives its batch. After SIGTERM or SIGINT the server
+/// accepts no more clients, generates no more records, and delivers those in the pipeline. A second
+/// signal terminates the process. The exit status is 0 if all records were delivered.
 
 #include <climits>
 #include <csignal>
@@ -22,14 +22,14 @@ using asio::ip::tcp;
 struct server {
   asio::io_context io;
   tcp::acceptor acceptor{io, {asio::ip::address_v4::loopback(), 0}};
-  asio::signal_set signals{io, SIGTERM};
+  asio::signal_set signals{io, SIGINT, SIGTERM};
   leat::fifo_queue<long> numbers{32, "numbers"};
   leat::fifo_queue<std::vector<long>> batches{4, "batches"};
   long made = 0, delivered = 0, clients = 0;
   bool complete = false, failed = false;  // how the pipeline has ended
 
   // Stops the server once all records are delivered, or once they cannot be: the pipeline has
-  // failed, or no client is left after SIGTERM.
+  // failed, or no client is left after a signal.
   void settle(bool error = false) {
     const bool all = complete && made == delivered;
     failed = failed || error || (!all && clients == 0 && !acceptor.is_open());
@@ -44,7 +44,7 @@ struct server {
 
 leat::task<> generate(server& s, long count) {
   for (long i = 0; i < count; ++i)
-    if (!co_await s.numbers.push(i)) break;  // closed by SIGTERM
+    if (!co_await s.numbers.push(i)) break;  // closed after a signal
   s.numbers.close();
 }
 
@@ -92,7 +92,7 @@ asio::awaitable<void> accept(server& s) {
 int main(int argc, char** argv) {
   server s;
   s.signals.async_wait([&s](std::error_code ec, int) {
-    if (!ec) s.acceptor.close(), s.numbers.close(), s.settle();
+    if (!ec) s.signals.clear(), s.acceptor.close(), s.numbers.close(), s.settle();
   });
   leat::async_run(s.io, generate(s, argc > 1 ? std::atol(argv[1]) : LONG_MAX), std::ref(s));
   leat::async_run(s.io, make_batches(s), std::ref(s));

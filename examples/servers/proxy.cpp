@@ -4,6 +4,8 @@
 /// A connection ends when both peers have sent their last byte, after an error, or after IDLE
 /// seconds without a byte in either direction. After SIGTERM or SIGINT, open connections may finish
 /// for DRAIN seconds; then the proxy stops and names them. A second signal terminates the process.
+/// The exit status is 0 if all connections have finished, and 1 after an error or if the drain ran
+/// out of time.
 
 #include <iostream>
 
@@ -18,6 +20,11 @@ using asio::ip::tcp;
 struct settings {
   tcp::endpoint target;
   std::chrono::seconds idle, drain;
+};
+
+struct connection_log {
+  leat::rate_limiter lines{1, 1s, 20, "log lines"};
+  bool draining = false;  // names each connection that the drain stops
 };
 
 //! [copy]
@@ -44,46 +51,51 @@ leat::task<> copy(tcp::socket& from, tcp::socket& to, leat::time_point& active, 
 //! [/copy]
 
 //! [connection]
-leat::task<> serve(tcp::socket client, std::string name, settings s) try {
+// Clients cause most errors, so their number must not determine the number of log lines.
+leat::task<> serve(tcp::socket client, std::string name, settings s, connection_log& log) try {
   tcp::socket server(client.get_executor());
   co_await leat::with_timeout(server.async_connect(s.target, leat::use_task), s.idle);
   leat::time_point active = (co_await leat::this_task::get_scheduler()).now();
   co_await leat::when_all(copy(client, server, active, s), copy(server, client, active, s));
 } catch (const std::exception& e) {  // ends this connection only
-  std::cerr << name << ": " << e.what() << std::endl;
+  if (log.draining || log.lines.try_acquire()) std::cerr << name << ": " << e.what() << std::endl;
 }
 //! [/connection]
 
 //! [accept]
 leat::task<> accept_until_signal(tcp::acceptor acceptor, leat::coordinator& connections,
-                                 settings s) {
+                                 connection_log& log, settings s) {
   const auto accept = [&](leat::task_group& accepting) -> leat::task<> {
-    const leat::stop_on_signal guard(accepting);
+    const leat::stop_on_signal guard(accepting);  // before the port is printed
+    std::cout << "port " << acceptor.local_endpoint().port() << std::endl;
     for (int number = 0;;) {
       tcp::socket client(acceptor.get_executor());
       const auto [ec] = co_await leat::as_tuple(acceptor.async_accept(client, leat::use_task));
       if (ec) {                           // such as too many open files
         co_await leat::sleep_for(100ms);  // throws `cancelled` after a signal
-        std::cerr << "accept: " << ec.message() << std::endl;
+        if (log.lines.try_acquire()) std::cerr << "accept: " << ec.message() << std::endl;
       } else {
         const std::string name = "connection " + std::to_string(++number);
-        connections.spawn(serve(std::move(client), name, s), name);
+        connections.spawn(serve(std::move(client), name, s, log), name);
       }
     }
   };
   co_await leat::with_task_group(accept, "accepting");  // returns normally after a signal
+  log.draining = true;
 }
 //! [/accept]
 
 //! [drain]
-leat::task<> run_proxy(settings s) {
+leat::task<int> run_proxy(settings s) {
   const auto executor = leat::get_executor(co_await leat::this_task::get_scheduler());
   tcp::acceptor acceptor(executor, {asio::ip::address_v4::loopback(), 0});
-  std::cout << "port " << acceptor.local_endpoint().port() << std::endl;
-  leat::coordinator connections({.name = "connections"});
+  connection_log log;
+  leat::coordinator connections("connections");
   auto drained = connections.join({.stop_after = s.drain, .wait_for_stragglers = true});
-  co_await connections.stop_on_exception(accept_until_signal(std::move(acceptor), connections, s));
+  co_await connections.stop_on_exception(
+      accept_until_signal(std::move(acceptor), connections, log, s));
   co_await std::move(drained);
+  co_return connections.should_stop() ? 1 : 0;  // 1: the drain has stopped connections
 }
 //! [/drain]
 

@@ -19,6 +19,7 @@
 #include "leat/codec/example/decode_json_example.hpp"
 #include "leat/codec/example/example_builder.hpp"
 #include "leat/codec/example/example_fields.hpp"
+#include "leat/codec/example/example_options.hpp"
 #include "leat/codec/example/example_parser.hpp"
 #include "leat/codec/example/features.hpp"
 #include "leat/codec/example/sequence_example_parser.hpp"

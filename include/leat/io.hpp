@@ -2,6 +2,7 @@
 
 // Files, and readers and writers of records.
 
+#include "leat/io/backend/descriptor_path.hpp"
 #include "leat/io/backend/file_backend.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/io/file/match_files.hpp"
@@ -12,6 +13,7 @@
 #include "leat/io/index/tfrecord_file.hpp"
 #include "leat/io/index/tfrecord_index_file.hpp"
 #include "leat/io/reader/corruption.hpp"
+#include "leat/io/reader/csv_reader.hpp"
 #include "leat/io/reader/file_prefetcher.hpp"
 #include "leat/io/reader/fixed_length_reader.hpp"
 #include "leat/io/reader/line_reader.hpp"

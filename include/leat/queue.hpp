@@ -19,3 +19,4 @@
 #include "leat/queue/random_shuffle_queue.hpp"
 #include "leat/queue/tensor_priority_queue.hpp"
 #include "leat/queue/tensor_queue.hpp"
+#include "leat/queue/timed_batch_operations.hpp"

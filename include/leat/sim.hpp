@@ -9,3 +9,4 @@
 #include "leat/sim/world/delivery_log.hpp"
 #include "leat/sim/world/sweep.hpp"
 #include "leat/sim/world/world.hpp"
+#include "leat/sim/world/world_options.hpp"

@@ -4,6 +4,7 @@
 
 #include "leat/sync/broadcast.hpp"
 #include "leat/sync/completion_tokens.hpp"
+#include "leat/sync/delay_queue.hpp"
 #include "leat/sync/event.hpp"
 #include "leat/sync/mutex.hpp"
 #include "leat/sync/oneshot.hpp"

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "leat/async/retry.hpp"
+#include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
 
 namespace leat::detail {
@@ -24,6 +25,8 @@ class backoff {
 
   /// Returns the number of failures of this kind.
   [[nodiscard]] std::size_t failures() const noexcept { return failures_; }
+  /// Returns true if no attempt follows the next failure.
+  [[nodiscard]] bool is_last() const noexcept { return failures_ + 1 >= policy_.attempts; }
   /// Returns true if next() returned nothing because all attempts have failed.
   [[nodiscard]] bool exhausted() const noexcept { return failures_ >= policy_.attempts; }
 
@@ -38,6 +41,13 @@ class backoff {
   random_engine random_;
   std::size_t failures_ = 0;
   duration delay_;
+};
+
+/// The `cancelled` of a retry() that was stopped after an attempt had failed. Its message has the
+/// error of that attempt, and a time limit around the retry() adds it to its own message.
+class retry_stopped : public failure {
+ public:
+  using failure::failure;
 };
 
 }  // namespace leat::detail

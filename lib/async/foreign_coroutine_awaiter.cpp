@@ -24,6 +24,7 @@ bool foreign_coroutine_wait::begin(std::coroutine_handle<> h) {
   coroutine_ = h;
   if (is_current()) return start_here();
   run_ = &run_start;
+  starts_ = true;
   scheduler_->post(*this);
   return true;
 }
@@ -52,6 +53,7 @@ bool foreign_coroutine_wait::start_here() {
 void foreign_coroutine_wait::run_start(work_item& item) noexcept {
   auto& self = static_cast<foreign_coroutine_wait&>(item);
   scheduler& sched = *self.scheduler_;
+  self.starts_ = false;
   if (sched.is_ending()) return;
   try {
     if (self.start_here()) return;
@@ -59,6 +61,19 @@ void foreign_coroutine_wait::run_start(work_item& item) noexcept {
     self.error_ = std::current_exception();
   }
   sched.resume(self.coroutine_, nullptr);
+}
+
+void foreign_coroutine_wait::abandon() noexcept {
+  if (std::exchange(starts_, false)) {
+    static_cast<void>(scheduler_->withdraw(*this));
+    return;
+  }
+  if (operation_) {
+    operation_->handle_ = std::coroutine_handle<>::from_address(&wait_operation::destroyed_mark);
+    const bool may_be_posted = wait_operation::is_wakeup(*operation_);
+    if (may_be_posted && scheduler_->withdraw(*operation_)) operation_->drop_wakeup();
+  }
+  end();
 }
 
 void foreign_coroutine_wait::end() noexcept {

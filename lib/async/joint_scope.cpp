@@ -8,6 +8,34 @@
 
 namespace leat::detail {
 
+bool joint_scope::run_after_start(work_item& next) noexcept {
+  const biased_lock lock(mutex_);
+  if (!children_ || !children_->run_) return false;
+  after_start_ = &next;
+  children_->run_ = &joint_scope::start_and_then;
+  return true;
+}
+
+work_item& joint_scope::next_of(const work_item& start) noexcept {
+  const task_scope& scope = static_cast<const task_context&>(start).scope();
+  return *static_cast<const joint_scope&>(scope).after_start_;
+}
+
+// The coroutine that awaits the task contains the scope and `next`. It must not resume within the
+// item of the task.
+void joint_scope::start_and_then(work_item& item) noexcept {
+  auto& task = static_cast<task_context&>(item);
+  const auto& scope = static_cast<joint_scope&>(task.scope());
+  scheduler& sched = task.get_scheduler();
+  work_item& next = next_of(item);
+  task_scope::start(item);
+  if (scope.is_idle()) {
+    sched.post(next);
+  } else {
+    next.run_(next);
+  }
+}
+
 void joint_scope::fail(std::exception_ptr error) noexcept {
   if (stop_requested() && to_error_code(error) == errc::cancelled) {
     if (!cancelled_) cancelled_ = std::move(error);

@@ -1,11 +1,14 @@
 #include "leat/async/retry.hpp"
 
+#include <source_location>
 #include <string>
 #include <typeinfo>
 #include <utility>
 
 #include "async/backoff.hpp"
 #include "base/error_text.hpp"
+#include "leat/async/as_tuple.hpp"
+#include "leat/async/detail/joint_scope.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/this_task.hpp"
 
@@ -26,31 +29,39 @@ namespace {
   }
 }
 
-// Throws `cancelled`, with the error that would have been retried.
+// Throws `cancelled`, with the error of the last attempt that was not stopped.
 [[noreturn]] void throw_stopped(const std::exception_ptr& error) {
-  if (to_error_code(error) == errc::cancelled) std::rethrow_exception(error);
-  throw failure(errc::cancelled, "retry() stopped after an attempt failed with \"" +
-                                     detail::error_message(error) + "\"");
+  throw detail::retry_stopped(errc::cancelled, "retry() stopped after an attempt failed with \"" +
+                                                   detail::error_message(error) + "\"");
 }
 
 }  // namespace
 
 task<void> retry(std::function<task<void>()> attempt, retry_policy policy) {
   detail::backoff delays(std::move(policy));
+  const std::source_location where = co_await detail::awaited_at();
+  std::exception_ptr previous;
   for (;;) {
     std::exception_ptr error;
     try {
-      co_await attempt();
+      task<void> running = attempt();
+      co_await detail::untraced<void>{std::move(running)};
     } catch (...) {
       error = std::current_exception();
     }
     if (!error) co_return;
     const bool stopped = co_await this_task::stop_requested();
-    if (stopped && delays.is_retryable(error)) throw_stopped(error);
+    if (stopped && to_error_code(error) == errc::cancelled) {
+      if (previous) throw_stopped(previous);
+      std::rethrow_exception(error);
+    }
+    if (stopped && !delays.is_last() && delays.is_retryable(error)) throw_stopped(error);
     const std::optional<duration> wait = delays.next(error);
     if (!wait && delays.exhausted()) throw_last(error, delays.failures());
     if (!wait) std::rethrow_exception(error);
-    co_await sleep_for(*wait);
+    const auto [stop] = co_await as_tuple(sleep_for(*wait, where));
+    if (stop) throw_stopped(error);
+    previous = std::move(error);
   }
 }
 

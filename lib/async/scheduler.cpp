@@ -254,7 +254,11 @@ void scheduler::expire_timers() {
   // If the armed time has come, the driver has called or is about to. Within a turn the driver may
   // still be armed for a later time although a timer that was set in this turn is due.
   if (armed_ <= turn_time_) armed_ = no_deadline;
-  while (detail::timer* due = timers_.pop_due(turn_time_)) due->expire_(*due);
+  for (std::size_t left = turn_timers_; left > 0; --left) {
+    detail::timer* const due = timers_.pop_due(turn_time_);
+    if (!due) break;
+    due->expire_(*due);
+  }
 }
 
 void scheduler::rearm() noexcept {

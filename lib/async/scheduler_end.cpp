@@ -15,6 +15,8 @@
 #include "async/live_tasks_text.hpp"
 #include "async/scope_registry.hpp"
 #include "leat/async/detail/foreign_wait.hpp"
+#include "leat/async/detail/joint_scope.hpp"
+#include "leat/async/detail/task_local_node.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/async/task.hpp"
 #include "leat/async/task_scope.hpp"
@@ -46,19 +48,25 @@ bool wait_operation::drop_resumption(work_item& item) noexcept {
 }
 
 void wait_operation::withdraw_wakeup() noexcept {
-  LEAT_ASSERT(is_wakeup_dropped() || (scheduler_ && scheduler_->is_ending()),
-              "coroutine destroyed after its wait ended and before it resumed: run its scheduler "
-              "first");
+  LEAT_ASSERT(is_wakeup_dropped() || (scheduler_ && (!context_ || scheduler_->is_ending())),
+              "task destroyed after its wait ended and before it resumed: run its scheduler first");
   while (!is_wakeup_dropped()) {
-    scheduler_->run_posted_items();
+    if (scheduler_->is_ending()) {
+      scheduler_->run_posted_items();
+    } else if (scheduler_->withdraw(*this)) {
+      drop_wakeup();
+    }
     if (!is_wakeup_dropped()) ::sched_yield();  // another thread is about to post it
   }
 }
 
 // A task that was not started counts as started from here on. A stop notice has no task to cancel.
 bool task_scope::drop(work_item& item) noexcept {
-  if (item.run_ == &task_scope::start || item.run_ == &task_scope::start_from_elsewhere) {
+  if (is_start(item)) {
     scheduler& sched = *static_cast<task_context&>(item).scheduler_;
+    if (item.run_ == &detail::joint_scope::start_and_then) {
+      sched.post(detail::joint_scope::next_of(item));
+    }
     if (item.run_ == &task_scope::start_from_elsewhere) {
       sched.task_started();
       sched.work_finished();
@@ -69,6 +77,13 @@ bool task_scope::drop(work_item& item) noexcept {
   if (item.run_ != &task_scope::run_stop_notice) return false;
   drop_stop_notice(item);
   return true;
+}
+
+bool scheduler::withdraw(work_item& item) noexcept {
+  if (current_) current_->flush_wakeups();  // this turn may hold the item back
+  return_held_items();
+  take_remote();
+  return ready_.remove(item);
 }
 
 bool scheduler::run_posted_items() noexcept {
@@ -88,6 +103,18 @@ bool scheduler::run_posted_items() noexcept {
   }
   flush_wakeups();
   return more_can_come;
+}
+
+void task_scope::drop_stop_notice(work_item& item) noexcept {
+  auto& self = static_cast<stop_notice&>(item);
+  scheduler& where = *self.sched;
+  {
+    const detail::biased_lock lock(self.scope->mutex_);
+    self.is_posted = false;
+    self.next = nullptr;
+  }
+  self.scope->remove_hold();
+  where.remove_hold();
 }
 
 // ---------------------------------------------------------------------------------------- tasks
@@ -199,7 +226,10 @@ bool scheduler::destroy_task_batch(std::string_view what) noexcept {
     }
     const std::size_t before = tasks_;
     dying_ = &c;
-    task_scope::outermost(c).coroutine().destroy();
+    {
+      const detail::borrowed_task_locals for_destructors(c.locals());
+      task_scope::outermost(c).coroutine().destroy();
+    }
     dying_ = nullptr;
     c.innermost_ = nullptr;
     c.set_waiting(nullptr);

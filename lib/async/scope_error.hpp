@@ -1,22 +1,23 @@
 #pragma once
 
-#include <cstdio>
 #include <exception>
 #include <string_view>
+
+#include "base/standard_error.hpp"
 
 namespace leat::detail {
 
 /// Prints an error of a task scope, as "leat: KIND 'NAME': WHAT: MESSAGE".
 inline void print_scope_error(const char* kind, std::string_view name, const char* what,
                               const std::exception_ptr& error) noexcept {
-  std::fprintf(stderr, "leat: %s%s%.*s%s: %s: ", kind, name.empty() ? "" : " '",
+  print_stderr("leat: %s%s%.*s%s: %s: ", kind, name.empty() ? "" : " '",
                static_cast<int>(name.size()), name.data(), name.empty() ? "" : "'", what);
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "%s\n", e.what());
+    print_stderr("%s\n", e.what());
   } catch (...) {
-    std::fputs("exception of an unknown type\n", stderr);
+    write_stderr("exception of an unknown type\n");
   }
 }
 

@@ -1,9 +1,13 @@
 #include "async/scope_registry.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <sched.h>
 #include <utility>
 #include <vector>
+
+#include "async/live_tasks_text.hpp"
+#include "base/held_during_fork.hpp"
 
 namespace leat::detail {
 
@@ -13,6 +17,15 @@ constinit std::uint64_t scope_registry::numbers_taken_ = 0;
 constinit std::uint64_t scope_registry::current_epoch_ = 0;
 constinit std::size_t scope_registry::threads_seen_ = 0;
 constinit thread_local scope_registry::thread_state scope_registry::here_{};
+
+namespace {
+
+constinit std::mutex mutex_of_new_shards;  // held while a thread takes its shard
+
+constinit scope_registry::all_shards shards_during_fork;
+[[maybe_unused]] const int shards_registered = held_during_fork<shards_during_fork>();
+
+}  // namespace
 
 // A scope that happens after this call sees the new epoch, and takes a new block.
 std::uint64_t scope_registry::made() noexcept {
@@ -28,6 +41,7 @@ void scope_registry::take_numbers(thread_state& here) noexcept {
 }
 
 void scope_registry::take_shard(thread_state& here) noexcept {
+  const std::lock_guard lock(mutex_of_new_shards);
   const std::size_t index = __atomic_fetch_add(&threads_seen_, 1, __ATOMIC_RELAXED);
   here.own = &shards_[index % shards_.size()];
 }
@@ -90,6 +104,7 @@ task_scope* scope_registry::begin_stop_of_child(task_scope& s) noexcept {
   task_scope* const child = s.first_child_;
   if (!child) return nullptr;
   leave_parent(*child);
+  child->previous_sibling_ = &s;
   ++child->stops_in_progress_;
   return child;
 }
@@ -108,6 +123,17 @@ scope_registry::lock_all::~lock_all() {
   for (std::size_t i = count_; i-- > 0;) shards_[i].mutex.unlock(as_owner_[i]);
 }
 
+void scope_registry::all_shards::lock() noexcept {
+  mutex_of_new_shards.lock();
+  count_ = std::min(__atomic_load_n(&threads_seen_, __ATOMIC_RELAXED), shards_.size());
+  for (std::size_t i = 0; i < count_; ++i) shards_[i].mutex.lock_for_fork();
+}
+
+void scope_registry::all_shards::unlock() noexcept {
+  for (std::size_t i = count_; i-- > 0;) shards_[i].mutex.unlock(false);
+  mutex_of_new_shards.unlock();
+}
+
 // ------------------------------------------------------------------------------------- searches
 
 bool scope_registry::is_within(const task_context& c, const task_id& ancestor,
@@ -124,6 +150,19 @@ bool scope_registry::is_within(const task_context& c, const task_id& ancestor,
     });
   }
   return false;
+}
+
+std::string scope_registry::find_name(const task_id& task) {
+  std::string name;
+  const lock_all locked;
+  locked.each([&](const task_scope& s) {
+    if (s.number() != task.scope) return;
+    const biased_lock lock(s.mutex_);
+    for (const task_context* c = s.children_; c; c = c->following_) {
+      if (c->id() == task) name = name_of(*c);
+    }
+  });
+  return name;
 }
 
 bool scope_registry::stop_scopes_on(const scheduler& sched) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "leat/async/task_scope.hpp"
@@ -47,7 +48,7 @@ class scope_registry {
   [[nodiscard]] static bool remove_quickly(task_scope& s) noexcept LEAT_NO_ANALYSIS;
 
   /// Removes a child from the stop of `s` and returns it, or null if there is none. The child
-  /// remains until end_stop() is called for it.
+  /// remains until end_stop() is called for it, and its `previous_sibling_` is `s` until then.
   [[nodiscard]] static task_scope* begin_stop_of_child(task_scope& s) noexcept;
   static void end_stop(task_scope& child) noexcept;
 
@@ -87,6 +88,17 @@ class scope_registry {
     std::array<bool, 64> as_owner_;
   };
 
+  /// Holds the locks of all shards during fork(), so that its child finds no lock held and no link
+  /// half done.
+  class all_shards {
+   public:
+    void lock() noexcept LEAT_NO_ANALYSIS;
+    void unlock() noexcept LEAT_NO_ANALYSIS;
+
+   private:
+    std::size_t count_ = 0;  // of shards that are locked
+  };
+
   /// Returns a number that every scope created so far has or is below, and that no later one is.
   [[nodiscard]] static std::uint64_t made() noexcept;
 
@@ -95,6 +107,10 @@ class scope_registry {
   /// Cost: linear in the scopes of the process for each scope between the two.
   [[nodiscard]] static bool is_within(const task_context& c, const task_id& ancestor,
                                       std::uint64_t made) noexcept;
+
+  /// Returns the name of a task, or an empty string if it has ended. For messages.
+  /// Errors: std::bad_alloc. Cost: linear in the scopes of the process.
+  [[nodiscard]] static std::string find_name(const task_id& task);
 
   /// Requests a stop of every scope with a task on `sched`. Returns false if a stop of each of them
   /// was requested before. Called on the thread that drives `sched`, between two loop iterations,

@@ -1,5 +1,7 @@
 #include "leat/async/select.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <ostream>
 #include <string>
 
@@ -9,10 +11,17 @@ namespace leat::detail {
 
 const wait_operation::kind select_state::select_kind{
     "select", &select_state::cancel, &select_state::describe, nullptr, &select_state::is_pinned};
+const wait_operation::kind select_state::limit_kind{
+    "limit on", &select_state::cancel, &select_state::describe, nullptr, &select_state::is_pinned};
 
 void select_state::cancel(wait_operation& w) noexcept {
   auto& self = static_cast<select_state&>(w);
-  if (self.claim(stop)) self.wake();
+  if (self.claim(stop)) {
+    self.wake();
+  } else if (self.get_scheduler()->is_ending() && self.is_pending()) {
+    // settle() has left the operation to its own context, which still exists.
+    self.functions_.end_irrevocable(self, true);
+  }
 }
 
 void select_state::describe(const wait_operation& w, std::ostream& out) {
@@ -27,26 +36,40 @@ bool select_state::is_pinned(const wait_operation& w) noexcept {
 
 void select_state::settle(work_item& item) noexcept {
   auto& self = static_cast<select_state&>(static_cast<wait_operation&>(item));
-  if (self.functions_.cancel_irrevocable(self)) return;
-  if (self.get_scheduler()->is_ending()) {
+  // An event loop that ends drops the handlers of its Asio operations itself. It must not cancel
+  // them, because their I/O objects may be destroyed already.
+  const bool is_ending = self.get_scheduler()->is_ending();
+  if (self.is_pending()) {
+    self.functions_.end_irrevocable(self, !is_ending);
+  } else if (is_ending) {
     self.drop_wakeup();
   } else {
     self.resume_now();
   }
 }
 
+void select_state::expire(int index) noexcept {
+  if (!claim(stop_requested() ? stop : index)) return;
+  if (run_ == &select_state::settle && is_pending()) {
+    functions_.end_irrevocable(*this, true);
+  } else {
+    wake();
+  }
+}
+
 failure select_cancelled(const std::string& what) { return {errc::cancelled, "select of " + what}; }
 
-failure limit_error(errc end, const std::string& what) {
-  return {end, what + (end == errc::deadline_exceeded ? ": timed out without effect"
-                                                      : ": stopped without effect")};
+failure limit_error(const limit_end& end, const std::string& what) {
+  const bool is_late = end.code == errc::deadline_exceeded;
+  return {end.code,
+          what + (is_late ? ": timed out" : ": stopped") + " without effect" + limit_text(end)};
 }
 
 // ----------------------------------------------------------------------------------------- timers
 
 void select_branch<sleep_wait>::expired(timer& t) noexcept {
   auto& self = static_cast<select_branch&>(t);
-  if (self.select_state_.claim(self.index_)) self.select_state_.wake();
+  self.select_state_.expire(self.index_);
 }
 
 bool select_branch<sleep_wait>::begin() {
@@ -59,7 +82,30 @@ void select_branch<sleep_wait>::withdraw() noexcept {
   if (is_set()) select_state_.get_scheduler()->cancel_timer(*this);
 }
 
-void select_branch<sleep_wait>::describe(std::ostream& out) const { out << "a timer"; }
+void select_branch<sleep_wait>::describe(std::ostream& out) const {
+  out << "a timer";
+  if (!is_set()) return;
+  out << " (" << milliseconds_until(when_, select_state_.get_scheduler()->now()) << " ms left)";
+}
+
+void select_branch<sleep_wait>::describe_limit(std::ostream& out, bool expired) const {
+  if (expired) {
+    out << ", expired";
+  } else if (is_set()) {
+    out << ", " << milliseconds_until(when_, select_state_.get_scheduler()->now()) << " ms left";
+  }
+}
+
+// A deadline counts from the start of the wait, in microseconds.
+limit_end select_branch<sleep_wait>::as_limit() const noexcept {
+  duration length = end_.after;
+  if (length < duration::zero()) {
+    const time_point since = select_state_.since();
+    const duration left = end_.at > since ? end_.at - since : duration::zero();
+    length = std::chrono::duration_cast<std::chrono::microseconds>(left);
+  }
+  return {errc::deadline_exceeded, where_, length};
+}
 
 // ------------------------------------------------------------------------------------------ stops
 
@@ -69,6 +115,10 @@ bool select_branch<stop_wait>::begin() {
 }
 
 void select_branch<stop_wait>::describe(std::ostream& out) const { out << "a stop"; }
+
+void select_branch<stop_wait>::describe_limit(std::ostream& out, bool expired) const {
+  out << (expired ? ", stopped" : ", until a stop");
+}
 
 // ------------------------------------------------------------------------------------- task groups
 

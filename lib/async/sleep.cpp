@@ -1,7 +1,11 @@
 #include "leat/async/sleep.hpp"
 
+#include <algorithm>
 #include <ostream>
+#include <string>
 
+#include "base/text/milliseconds_text.hpp"
+#include "leat/async/detail/yield_turn.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
 
@@ -13,9 +17,25 @@ const wait_operation::kind sleep_wait::sleep_kind{"sleep", &sleep_wait::cancel,
 const wait_operation::kind detail::yield_wait::yield_kind{
     "yield", [](wait_operation&) noexcept {}, [](const wait_operation&, std::ostream&) {}};
 
-sleep_wait::alarm::alarm(sleep_wait& w) noexcept
-    : detail::timer([](detail::timer& t) noexcept { static_cast<alarm&>(t).owner.wake(); }),
-      owner(w) {}
+task<void> detail::yield_turn() {
+  scheduler::current()->yield_turn();
+  co_await this_task::yield();
+}
+
+task<void> detail::yield_turn(std::string what) {
+  co_await yield_turn();
+  const bool stopped = co_await this_task::stop_requested();  // g++ 12 fails on it within the if
+  if (stopped) throw failure(errc::cancelled, what);
+}
+
+sleep_wait::alarm::alarm(sleep_wait& w) noexcept : detail::timer(&expired), owner(w) {}
+
+// After a stop request the sleep is cancelled, although the loop was late to deliver the request.
+void sleep_wait::alarm::expired(detail::timer& t) noexcept {
+  sleep_wait& self = static_cast<alarm&>(t).owner;
+  self.cancelled_ = self.stop_requested();
+  self.wake();
+}
 
 sleep_wait::~sleep_wait() {
   if (alarm_.is_set()) {
@@ -29,7 +49,7 @@ bool sleep_wait::await_suspend(std::coroutine_handle<> h) {
   if (!bound()) attach(h);
   if (stop_requested()) {
     cancelled_ = true;
-    return false;
+    return yield_after_budget();
   }
   scheduler_->add_timer(alarm_, end_.from_now(*scheduler_));
   begin_wait();
@@ -52,9 +72,17 @@ void sleep_wait::cancel(wait_operation& w) noexcept {
 void sleep_wait::describe(const wait_operation& w, std::ostream& out) {
   const auto& self = static_cast<const sleep_wait&>(w);
   const time_point now = self.scheduler_->now();
-  const duration left = self.alarm_.when_ > now ? self.alarm_.when_ - now : duration::zero();
-  out << "for another " << std::chrono::duration_cast<std::chrono::milliseconds>(left).count()
-      << " ms";
+  if (self.alarm_.is_set()) {
+    out << "for another " << detail::milliseconds_until(self.alarm_.when_, now) << " ms";
+    return;
+  }
+  const time_point end = std::max(self.alarm_.when_, self.since());
+  const duration length =
+      self.end_.after >= duration::zero() ? self.end_.after : end - self.since();
+  out << "of " << detail::milliseconds_text(length) << " ms";
+  if (self.cancelled_ && end > now) {
+    out << ", stopped " << detail::milliseconds_text(end - now) << " ms early";
+  }
 }
 
 }  // namespace leat

@@ -4,7 +4,10 @@
 #include <ostream>
 #include <string>
 
+#include "async/backoff.hpp"
 #include "async/live_tasks_text.hpp"
+#include "base/error_text.hpp"
+#include "base/text/text_in_seconds.hpp"
 #include "leat/base/clock.hpp"
 
 namespace leat::detail {
@@ -13,6 +16,17 @@ namespace {
 
 // After this time, a task that was asked to stop and still runs is printed.
 constexpr auto grace_period = std::chrono::seconds(10);
+
+// The error that a stopped retry() would have retried; empty for another task.
+std::string retried_error(const joint_scope& scope) {
+  try {
+    scope.rethrow_any();
+  } catch (const retry_stopped& e) {
+    return ": " + without_code_message(e);
+  } catch (...) {
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -43,11 +57,12 @@ void task_branch::ended() noexcept {
 }
 
 void task_branch::request_cancel() noexcept {
+  scheduler& sched = *state_.get_scheduler();
   cancel_requested_ = true;
+  cancelled_at_ = sched.now();
   try {
     if (needs_message_) waited_for_ = wait_of_first_task(*scope_);
-    scheduler& sched = *state_.get_scheduler();
-    sched.add_timer(alarm_, deadline_after(sched.now(), grace_period));
+    sched.add_timer(alarm_, deadline_after(cancelled_at_, grace_period));
   } catch (...) {  // no memory: the messages are shorter
   }
   scope_->request_stop();
@@ -59,23 +74,27 @@ void task_branch::print_late() const noexcept {
 
 void task_branch::describe(std::ostream& out) const {
   out << "a task";
-  if (!is_over() && cancel_requested_) out << ", asked to stop, not ended yet";
+  if (is_over() || !cancel_requested_) return;
+  out << ", asked to stop " << text_in_seconds(state_.get_scheduler()->now() - cancelled_at_)
+      << " ago, not ended yet";
 }
 
 void task_branch::rethrow_error() const {
   if (scope_) scope_->rethrow_error();
-  if (interrupted_by_ == errc::deadline_exceeded) {
+  if (is_late()) {
     const std::string what = waited_for_.empty() ? "task" : "task that waits for " + waited_for_;
-    throw failure(errc::deadline_exceeded, what + ": timed out and was stopped");
+    throw failure(errc::deadline_exceeded, what + ": timed out and was stopped" +
+                                               limit_text(*interrupted_by_) +
+                                               (scope_ ? retried_error(*scope_) : std::string()));
   }
   if (scope_) scope_->rethrow_any();
-  throw failure(errc::cancelled, "task: stopped before it started");
+  const std::string by = interrupted_by_ ? limit_text(*interrupted_by_) : std::string();
+  throw failure(errc::cancelled, "task: stopped before it started" + by);
 }
 
 std::error_code task_branch::error_code() const noexcept {
   if (scope_ && scope_->has_error()) return scope_->error_code();
-  return make_error_code(interrupted_by_ == errc::deadline_exceeded ? errc::deadline_exceeded
-                                                                    : errc::cancelled);
+  return make_error_code(is_late() ? errc::deadline_exceeded : errc::cancelled);
 }
 
 }  // namespace leat::detail

@@ -8,6 +8,7 @@
 
 #include "async/live_tasks_text.hpp"
 #include "async/scope_registry.hpp"
+#include "leat/async/detail/joint_scope.hpp"
 #include "leat/async/detail/select_state.hpp"
 #include "leat/async/detail/task_local_node.hpp"
 #include "leat/async/task.hpp"
@@ -69,32 +70,15 @@ void task_scope::run_stop_notice(work_item& item) noexcept {
   }
 }
 
-void task_scope::drop_stop_notice(work_item& item) noexcept {
-  auto& self = static_cast<stop_notice&>(item);
-  scheduler& where = *self.sched;
-  {
-    const detail::biased_lock lock(self.scope->mutex_);
-    self.is_posted = false;
-    self.next = nullptr;
-  }
-  self.scope->remove_hold();
-  where.remove_hold();
-}
-
 bool task_scope::owns_stop_notice(const work_item& item) const noexcept {
   return item.run_ == &task_scope::run_stop_notice &&
          static_cast<const stop_notice&>(item).scope == this;
 }
 
-namespace {
-
-// Returns the thread that will use a new scope alone, as far as can be known, or null. The tasks of
-// an io_context that several threads run may finish on any of them.
-inline detail::biased_mutex::thread_id find_owner(const scheduler* here) noexcept {
+// Returns the thread that will use a new scope alone, or null if several may use it.
+static inline detail::biased_mutex::thread_id find_owner(const scheduler* here) noexcept {
   return here && here->is_run_by_one_thread() ? detail::biased_mutex::this_thread() : nullptr;
 }
-
-}  // namespace
 
 char* task_scope::copy_name(std::string_view name) {
   auto copy = std::make_unique<char[]>(name.size() + 1);
@@ -174,47 +158,84 @@ std::stop_token task_scope::get_stop_token() const {
   return stop_->get_token();
 }
 
-bool task_scope::stop_scope(bool with_parent) noexcept {
+// Sets the flag, and decides which schedulers finish_stop() is to notify. Returns false if a stop
+// was requested before.
+bool task_scope::begin_stop(bool with_parent) noexcept {
+  const detail::biased_lock lock(mutex_);
+  if (stopped_.load(std::memory_order_relaxed)) return false;
+  stopped_with_parent_ = with_parent;
+  stopped_.store(true, std::memory_order_release);  // pairs with stop_requested()
+  for (stop_notice* n = &stop_notice_; n; n = n->following) {
+    n->begins = true;
+    if (n->tasks == 0 || std::exchange(n->is_posted, true)) continue;
+    n->is_due = true;
+    ++held_;
+    n->scope = this;
+    n->run_ = &task_scope::run_stop_notice;
+    n->sched->add_hold();  // until the notice is delivered: the tasks may end before it is posted
+  }
+  ++held_;  // keeps the scope alive until finish_stop()
+  return true;
+}
+
+void task_scope::finish_stop() noexcept {
   work_list notices;
   condition_wait* satisfied = nullptr;
   std::stop_source source(std::nostopstate);
   {
     const detail::biased_lock lock(mutex_);
-    if (stopped_.load(std::memory_order_relaxed)) return false;
-    stopped_with_parent_ = with_parent;
-    stopped_.store(true, std::memory_order_release);  // pairs with stop_requested()
     for (stop_notice* n = &stop_notice_; n; n = n->following) {
-      n->begins = true;
-      if (n->tasks == 0 || std::exchange(n->is_posted, true)) continue;
-      ++held_;
-      n->scope = this;
-      n->run_ = &task_scope::run_stop_notice;
-      n->sched->add_hold();  // until the notice is delivered: the tasks may end before it is posted
-      notices.push_back(*n);
+      if (std::exchange(n->is_due, false)) notices.push_back(*n);
     }
     satisfied = take_satisfied();
-    ++held_;  // keeps the scope alive until this call is over
-    if (stop_) source = *stop_;
+    if (stop_ && stopped_.load(std::memory_order_relaxed)) source = *stop_;
   }
   {
     const detail::preemption_hook::disabled while_callbacks_run;
-    // Before the callbacks, which may stop such a scope: it has stopped with its parent.
-    while (task_scope* const child = detail::scope_registry::begin_stop_of_child(*this)) {
-      child->stop_scope(true);
-      detail::scope_registry::end_stop(*child);
-    }
     source.request_stop();
   }
   while (work_item* item = notices.pop_front()) static_cast<stop_notice*>(item)->sched->post(*item);
   wake_all(satisfied);
   remove_hold();
+}
+
+// The scopes that stop with this one stop before its callbacks run, which may stop such a scope
+// too. Tasks await each other under any number of limits, so a stop must not recurse: each scope
+// whose stop is in progress refers to the one that it stops with.
+bool task_scope::stop_scope(bool with_parent) noexcept {
+  using registry = detail::scope_registry;
+  if (!begin_stop(with_parent)) return false;
+  {
+    const detail::preemption_hook::disabled while_callbacks_run;
+    for (task_scope* scope = this;;) {
+      task_scope* const child = registry::begin_stop_of_child(*scope);
+      if (child && child->begin_stop(true)) {
+        scope = child;
+      } else if (child) {
+        registry::end_stop(*child);
+      } else if (scope == this) {
+        break;
+      } else {
+        task_scope& ended = *std::exchange(scope, scope->previous_sibling_);
+        ended.finish_stop();
+        registry::end_stop(ended);
+      }
+    }
+  }
+  finish_stop();
   return true;
 }
 
+// If finish_stop() is yet to run on another thread, the tokens of the withdrawn request stop here.
 void task_scope::reset_stop() {
-  const detail::biased_lock lock(mutex_);
-  delete std::exchange(stop_, nullptr);
-  stopped_.store(false, std::memory_order_release);
+  std::unique_ptr<std::stop_source> withdrawn;
+  {
+    const detail::biased_lock lock(mutex_);
+    if (!stopped_.load(std::memory_order_relaxed)) return;
+    withdrawn.reset(std::exchange(stop_, nullptr));
+    stopped_.store(false, std::memory_order_release);
+  }
+  if (withdrawn) withdrawn->request_stop();
 }
 
 namespace {
@@ -362,6 +383,11 @@ void task_scope::start(work_item& item) noexcept {
   auto& self = static_cast<task_context&>(item);
   self.set_started();
   self.scheduler_->resume(self.innermost_->coroutine(), &self, true);
+}
+
+bool task_scope::is_start(const work_item& item) noexcept {
+  return item.run_ == &task_scope::start || item.run_ == &task_scope::start_from_elsewhere ||
+         item.run_ == &detail::joint_scope::start_and_then;
 }
 
 // The spawn has counted it for the driver only.

@@ -8,7 +8,7 @@ namespace leat::detail {
 
 /// The records of the process's coordinated threads, newest first, for dump().
 /// Thread safety: thread-safe. A traversal holds mutex(), which keeps alive the records and the
-/// operations that their threads are blocked on.
+/// operations that their threads are blocked on. fork() holds it, too: see live_object.cpp.
 class thread_registry {
  public:
   static void add(thread_record& record) noexcept;

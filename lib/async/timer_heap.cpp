@@ -31,6 +31,29 @@ void timer_heap::sift_down(std::size_t index, timer& t) noexcept {
   place(index, t);
 }
 
+// The timers for the earliest time are at the top of the heap.
+void timer_heap::find_since(std::uint64_t order, std::size_t index, timer*& found) const noexcept {
+  if (index >= heap_.size() || heap_[index]->when_ != earliest()) return;
+  timer* const t = heap_[index];
+  if (t->order_ >= order) {  // so are those below it, and later than it
+    if (!found || before(*t, *found)) found = t;
+    return;
+  }
+  find_since(order, 2 * index + 1, found);
+  find_since(order, 2 * index + 2, found);
+}
+
+timer* timer_heap::first_since(std::uint64_t order) const noexcept {
+  timer* found = nullptr;
+  if (next_order_ != order) find_since(order, 0, found);
+  return found && found->index_ > 0 ? found : nullptr;
+}
+
+void timer_heap::put_first(timer& t) noexcept {
+  t.order_ = 0;
+  sift_up(t.index_, t);
+}
+
 void timer_heap::add(timer& t, time_point when) {
   LEAT_ASSERT(!t.is_set(), "timer set twice: cancel it first");
   heap_.push_back(&t);

@@ -1,7 +1,10 @@
 #include "leat/async/wait_operation.hpp"
 
 #include "leat/async/detail/select_state.hpp"
+
 namespace leat {
+
+constinit char wait_operation::destroyed_mark = 0;
 
 void wait_operation::attach(std::coroutine_handle<> h) {
   scheduler_ = scheduler::current();
@@ -9,6 +12,13 @@ void wait_operation::attach(std::coroutine_handle<> h) {
   detail::foreign_coroutine_wait::set_operation(*this);
   handle_ = h;
   run_ = &wait_operation::resume;
+}
+
+bool wait_operation::yield_after_budget() noexcept {
+  if (!context_ || scheduler_->consume_budget()) return false;
+  begin_wait();
+  wake();
+  return true;
 }
 
 bool wait_operation::is_wakeup(const work_item& item) noexcept {

@@ -1,9 +1,9 @@
 #include "leat/base/detail/assert.hpp"
 
-#include <cstdio>
 #include <cstdlib>
 
 #include "base/exception_in_flight.hpp"
+#include "base/standard_error.hpp"
 
 namespace leat::detail {
 
@@ -11,9 +11,9 @@ thread_local const char* assertion_note = nullptr;
 
 void assertion_failed(const char* condition, const char* sentence, const char* file,
                       int line) noexcept {
-  std::fprintf(stderr, "leat: %s:%d: %s (%s)\n", file, line, sentence, condition);
+  print_stderr("leat: %s:%d: %s (%s)\n", file, line, sentence, condition);
   print_exception_in_flight();
-  if (assertion_note) std::fprintf(stderr, "leat: %s\n", assertion_note);
+  if (assertion_note) print_stderr("leat: %s\n", assertion_note);
   std::abort();
 }
 

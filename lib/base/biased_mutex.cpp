@@ -85,6 +85,13 @@ bool biased_mutex::lock_shared_with_others() noexcept {
   return false;
 }
 
+void biased_mutex::lock_for_fork() noexcept {
+  common_.lock();
+  // acquire: as in lock_shared_with_others().
+  const void* const owner = owner_.load(std::memory_order_acquire);
+  if (owner != this && owner != this_thread()) revoke();
+}
+
 // Called with common_ held, so by one thread at a time.
 void biased_mutex::revoke() noexcept {
   owner_.store(this, std::memory_order_relaxed);

@@ -5,11 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <exception>
 #include <typeinfo>
 
 #include <unwind.h>
+
+#include "base/standard_error.hpp"
 
 namespace leat::detail {
 
@@ -81,13 +82,13 @@ std::uintptr_t find_object(std::uintptr_t word) noexcept {
 void print(std::uintptr_t object) noexcept {
   const auto& header =
       *reinterpret_cast<const exception_header*>(object - sizeof(exception_header));
-  std::fputs("leat: this exception was propagating: ", stderr);
+  write_stderr("leat: this exception was propagating: ");
   void* base = reinterpret_cast<void*>(object);
   if (typeid(std::exception).__do_catch(header.type, &base, 1)) {
-    std::fprintf(stderr, "%s\n", static_cast<const std::exception*>(base)->what());
+    print_stderr("%s\n", static_cast<const std::exception*>(base)->what());
     return;
   }
-  std::fprintf(stderr, "object of type %s, which is not a std::exception\n", header.type->name());
+  print_stderr("object of type %s, which is not a std::exception\n", header.type->name());
 }
 
 }  // namespace
@@ -104,7 +105,7 @@ void print_exception_in_flight() noexcept {
     if (const std::uintptr_t object = find_object(word)) return print(object);
   }
 #endif
-  std::fputs("leat: an exception was propagating\n", stderr);
+  write_stderr("leat: an exception was propagating\n");
 }
 
 }  // namespace leat::detail

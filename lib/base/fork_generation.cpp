@@ -8,11 +8,12 @@ namespace {
 
 std::atomic<unsigned> generation{0};
 
+[[maybe_unused]] const int generation_registered =
+    ::pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1); });
+
 }  // namespace
 
 unsigned fork_generation() noexcept {
-  [[maybe_unused]] static const int registered =
-      ::pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1); });
   // relaxed: a child starts with one thread, which has changed the counter itself.
   return generation.load(std::memory_order_relaxed);
 }

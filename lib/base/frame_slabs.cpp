@@ -223,6 +223,10 @@ slab_store& get_store() {
   return made;
 }
 
+// The store is created before the program has a second thread. If one created it while another
+// called fork(), the child would wait for the end of the creation.
+[[maybe_unused]] const slab_store& made_at_start = get_store();
+
 }  // namespace
 
 block* take_batch(std::size_t index, std::size_t& most) {

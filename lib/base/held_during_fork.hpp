@@ -1,15 +1,29 @@
 #pragma once
 
-#include <mutex>
 #include <pthread.h>
+
+#include "leat/base/detail/preemption_hook.hpp"
+#include "leat/base/detail/thread_annotations.hpp"
 
 namespace leat::detail {
 
-/// Makes fork() hold `Mutex`. Otherwise a thread that held it would not exist in the child, where
+/// Makes fork() hold `Lock`. Otherwise a thread that held it would not exist in the child, where
 /// the next lock() would never return. Call it once, when the program starts.
-template <std::mutex& Mutex>
+///
+/// The order of several such locks is not known. If a thread waits for one of them while it holds
+/// another one, `Lock` has to be an object that locks both.
+template <auto& Lock>
 int held_during_fork() noexcept {
-  return ::pthread_atfork([] { Mutex.lock(); }, [] { Mutex.unlock(); }, [] { Mutex.unlock(); });
+  constexpr auto unlock = []() LEAT_NO_ANALYSIS {
+    const preemption_hook::disabled in_handler;
+    Lock.unlock();
+  };
+  return ::pthread_atfork(
+      []() LEAT_NO_ANALYSIS {
+        const preemption_hook::disabled in_handler;
+        Lock.lock();
+      },
+      unlock, unlock);
 }
 
 }  // namespace leat::detail

@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <iterator>
 #include <new>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "async/live_tasks_text.hpp"
 #include "async/scope_error.hpp"
 #include "base/error_text.hpp"
+#include "base/standard_error.hpp"
 #include "base/thread_not_started.hpp"
 #include "coordination/root_cause.hpp"
 #include "leat/async/detail/thread_record.hpp"
@@ -36,6 +38,9 @@ coordinator::coordinator(coordinator_options options)
       clean_errors_(options.clean_stop_errors) {
   on_stop_.emplace(get_stop_token(), stop_forwarder{this});
 }
+
+coordinator::coordinator(std::string_view name)
+    : coordinator(coordinator_options{.name = std::string(name)}) {}
 
 coordinator::~coordinator() {
   // Here, while tasks can still report how they end. Threads are not tasks: they are joined below.
@@ -340,7 +345,7 @@ std::exception_ptr coordinator::find_stragglers(const join_options& options) con
       title_of(*this) + ": tasks or threads still running after the grace period:\n" + who;
   const bool reports_only = options.ignore_live_threads;
   if (reports_only || options.wait_for_stragglers) {
-    std::fprintf(stderr, "leat: %s\n", text.c_str());
+    detail::print_stderr("leat: %s\n", text.c_str());
     std::exception_ptr first;
     {
       const detail::thread_lock lock(state_mutex_);

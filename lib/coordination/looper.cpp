@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "leat/async/detail/tick_schedule.hpp"
+#include "leat/async/detail/yield_turn.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
@@ -24,6 +25,7 @@ task<void> run_body(const std::function<task<void>()>& body, const looper_option
     if (due > sched.now()) {
       co_await sleep_until(due);
     } else {
+      if (detail::is_turn_long(sched.now())) sched.yield_turn();  // timers and sockets are served
       co_await this_task::yield();
     }
   }

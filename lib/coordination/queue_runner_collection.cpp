@@ -1,8 +1,8 @@
 #include "leat/coordination/queue_runner_collection.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
+#include "base/standard_error.hpp"
 #include "coordination/name_scope.hpp"
 
 namespace leat {
@@ -29,10 +29,10 @@ std::vector<queue_runner_handle> queue_runner_collection::start_each(std::string
   const std::vector<queue_runner*> all = runners(list);
   if (all.empty()) {
     const std::string name(list);
-    std::fprintf(stderr,
-                 "leat: queue runner list '%s' is empty, nothing was started: add() a queue "
-                 "runner first\n",
-                 name.c_str());
+    detail::print_stderr(
+        "leat: queue runner list '%s' is empty, nothing was started: add() a queue "
+        "runner first\n",
+        name.c_str());
   }
   for (const queue_runner* r : all) r->require_operations();
   std::vector<queue_runner_handle> handles;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "coordination/root_cause.hpp"
+#include "leat/async/detail/yield_turn.hpp"
 #include "leat/async/select.hpp"
 #include "leat/async/this_task.hpp"
 
@@ -50,9 +51,7 @@ void queue_runner_state::start(const std::shared_ptr<queue_runner_state>& self, 
     self->abandon(config.producers.size() - spawned);
     throw;
   }
-  if (!config.options.cancel_op.run) {
-    self->on_stop_.emplace(self->owner_.get_stop_token(), cancel_queue{self.get()});
-  }
+  self->on_stop_.emplace(self->owner_.get_stop_token(), cancel_queue{self.get()});
   self->started_.set();
 }
 
@@ -86,6 +85,7 @@ task<void> queue_runner_state::repeat(const producer& p, bool& first) {
     task<bool> step = p.step();
     more = co_await untraced<bool>{std::move(step)};
     if (std::exchange(first, false)) count_first_enqueue();
+    if (more && is_turn_over()) co_await yield_turn();  // the operation may never wait
   }
 }
 
@@ -172,11 +172,16 @@ task<void> queue_runner_state::close_queue(bool failed) {
   ended_without_stop_ = true;
 }
 
-// Consumers of the queue must not mistake a failure elsewhere for the end of the input.
+// Consumers of the queue must not mistake a failure elsewhere for the end of the input, also if the
+// cancel_op closes the queue.
 void queue_runner_state::cancel_queue::operator()() const noexcept {
   queue_base& queue = self->config_->queue;
   std::exception_ptr error = self->owner_.stop_error();
-  error ? queue.fail(std::move(error)) : queue.close_and_cancel();
+  if (error) {
+    queue.fail(std::move(error));
+  } else if (!self->config_->options.cancel_op.run) {
+    queue.close_and_cancel();
+  }
 }
 
 task<void> queue_runner_state::run_cancel_op_after_stop(std::shared_ptr<queue_runner_state> self) {

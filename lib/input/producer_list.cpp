@@ -1,11 +1,13 @@
 #include "leat/input/detail/producer_list.hpp"
 
+#include "base/held_during_fork.hpp"
 #include "leat/base/detail/thread_mutex.hpp"
 
 namespace leat::detail {
 namespace {
 
 constinit thread_mutex producers_mutex;
+[[maybe_unused]] const int registered = held_during_fork<producers_mutex>();
 constinit producer_list_entry* first_producer LEAT_GUARDED_BY(producers_mutex) = nullptr;
 
 }  // namespace

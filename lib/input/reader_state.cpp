@@ -99,4 +99,17 @@ reader_state reader_state::from_bytes(std::string_view bytes, std::string_view r
                 std::string(reader) + ": state cannot be restored: " + fault);
 }
 
+std::string detail::resume_error(const reader_position& position, const file_status& now) {
+  if (now.is_stream && position.offset > 0) {
+    return "the data before offset " + std::to_string(position.offset) +
+           " was read from a stream, which cannot be read again";
+  }
+  const bool was_open = position.file_size != 0 || position.modified_ns != 0;
+  const bool same = now.size == position.file_size && now.modified_ns == position.modified_ns;
+  if (!was_open || same) return {};
+  return "file has changed since the state was saved: it had " +
+         std::to_string(position.file_size) + " bytes and has " + std::to_string(now.size) +
+         (now.size == position.file_size ? ", and another time" : "");
+}
+
 }  // namespace leat

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "leat/async/detail/yield_turn.hpp"
 #include "leat/base/random.hpp"
 #include "leat/pipeline/source/detail/reader_settings.hpp"
 #include "leat/pipeline/source/detail/saved_file_versions.hpp"
@@ -147,7 +148,7 @@ class indexed_stage final : public detail::stage<record_selection> {
         record_selection part = block.slice(i, some);
         to(part, records.subspan(i, some));
         i += some;
-        co_await detail::yield_if_due();
+        co_await detail::yield_turn("pipeline");
       }
     }
   }

@@ -264,13 +264,13 @@ void queue_base::expect(detail::queue_waiter& w) noexcept {
   if (budget_) take_ticket(w);
 }
 
-void queue_base::throw_if_impossible(const detail::queue_waiter& w) const {
-  if (w.is_push() || w.count_ <= 1) return;
+void queue_base::throw_if_impossible(std::size_t count) const {
+  if (!takes_whole_batches_ || count <= 1) return;
   const auto reject = [&](const std::string& why) {
     throw failure(errc::invalid_argument,
-                  "queue '" + name_ + "': pop of " + std::to_string(w.count_) + " items " + why);
+                  "queue '" + name_ + "': pop of " + std::to_string(count) + " items " + why);
   };
-  if (w.count_ > capacity_) {
+  if (count > capacity_) {
     reject("exceeds the capacity of " + std::to_string(capacity_) +
            ": pop fewer items or raise the capacity");
   }
@@ -310,7 +310,7 @@ bool queue_base::enqueue_waiter_fast(detail::queue_waiter& w) noexcept LEAT_NO_A
 }
 
 bool queue_base::begin_general(detail::queue_waiter& w) {
-  if (takes_whole_batches_) throw_if_impossible(w);
+  if (!w.is_push()) throw_if_impossible(w.count_);
   if (weighed_ && w.is_push()) weigh(w);
   work_list woken;
   bool waits = true;

@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <cstdlib>
 #include <sstream>
 #include <string>
@@ -7,6 +6,7 @@
 #include "async/dump/dump_printers.hpp"
 #include "async/live_tasks_text.hpp"
 #include "base/exception_in_flight.hpp"
+#include "base/standard_error.hpp"
 #include "leat/base/detail/assert.hpp"
 #include "leat/queue/queue_base.hpp"
 
@@ -14,10 +14,10 @@ namespace leat {
 
 // The destructor holds the lock, so the waiters and their tasks stay valid.
 void queue_base::abort_destroyed_in_use() const noexcept LEAT_NO_ANALYSIS {
-  std::fprintf(stderr,
-               "leat: queue '%s' destroyed while operations wait on it: close() it and join the "
-               "waiting tasks and threads first\n",
-               name_.c_str());
+  detail::print_stderr(
+      "leat: queue '%s' destroyed while operations wait on it: close() it and join the "
+      "waiting tasks and threads first\n",
+      name_.c_str());
   detail::print_exception_in_flight();
   try {
     for (const detail::waiter_list* wait_queue : {&pushers_, &poppers_}) {
@@ -26,13 +26,13 @@ void queue_base::abort_destroyed_in_use() const noexcept LEAT_NO_ANALYSIS {
         detail::waiting_operation operation = w->operation();
         if (const task_context* const task = w->waiting_task())
           operation.name = detail::name_of(*task);
-        std::fprintf(stderr, "  %s\n", detail::to_text(operation).c_str());
+        detail::print_stderr("  %s\n", detail::to_text(operation).c_str());
       }
     }
   } catch (...) {
-    std::fputs("  out of memory: operations not listed\n", stderr);
+    detail::write_stderr("  out of memory: operations not listed\n");
   }
-  if (detail::assertion_note) std::fprintf(stderr, "leat: %s\n", detail::assertion_note);
+  if (detail::assertion_note) detail::print_stderr("leat: %s\n", detail::assertion_note);
   std::abort();
 }
 

@@ -129,8 +129,13 @@ failure queue_waiter::cancelled() const {
 partial_push_error queue_waiter::partial() const {
   const std::error_code ec = error();
   if (outcome_ != queue_outcome::failed) {
-    const char* const why = outcome_ == queue_outcome::late ? ": timed out" : "";
-    return {ec, text() + why, moved_};
+    std::string message = text();
+    if (outcome_ == queue_outcome::late) message += ": timed out";
+    if (is_selected()) {
+      const limit_end* const by = static_cast<const selected_queue_waiter&>(*this).ended_by_;
+      if (by) message += limit_text(*by);
+    }
+    return {ec, message, moved_};
   }
   const std::exception_ptr cause = queue_.failure_cause();
   return {ec, text() + ": " + without_code_message(error_message(cause), ec), moved_, cause};

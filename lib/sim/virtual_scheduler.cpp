@@ -1,11 +1,11 @@
 #include "leat/sim/virtual_scheduler.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 
 #include "async/live_tasks_text.hpp"
 #include "async/scope_registry.hpp"
+#include "base/standard_error.hpp"
 #include "leat/base/detail/assert.hpp"
 
 namespace leat::sim {
@@ -52,6 +52,24 @@ std::string virtual_scheduler::describe(std::size_t index) const {
   return leat::detail::to_text(*pool_[index]);
 }
 
+std::size_t virtual_scheduler::due_timers() const noexcept {
+  if (next_event() > now_) return 0;
+  return timers().first_since(first_order_now_) ? 2 : 1;
+}
+
+void virtual_scheduler::expire_timer(std::size_t index) {
+  LEAT_ASSERT(index < due_timers(), "index of the chosen timer is out of range");
+  if (index > 0) timers().put_first(*timers().first_since(first_order_now_));
+  set_turn_timers(1);
+  run_ready(0);
+  hold_timers();
+}
+
+std::string virtual_scheduler::describe_timer(std::size_t index) const {
+  return leat::detail::to_text(index > 0 ? *timers().first_since(first_order_now_)
+                                         : timers().first());
+}
+
 bool virtual_scheduler::run_now(std::size_t max_items) {
   return_pool();
   return run_ready(max_items);
@@ -67,7 +85,11 @@ void virtual_scheduler::return_pool() noexcept {
   pool_.clear();
 }
 
-void virtual_scheduler::advance_to(time_point t) noexcept { now_ = std::max(now_, t); }
+void virtual_scheduler::advance_to(time_point t) noexcept {
+  if (t <= now_) return;
+  now_ = t;
+  first_order_now_ = timers().next_order();
+}
 
 void virtual_scheduler::run_until_idle() {
   for (;;) {
@@ -113,7 +135,7 @@ void virtual_scheduler::unwind(const std::string& dump) {
   // Each round reaches the owners that were created during the last round.
   while (live_tasks() > 0 && leat::detail::scope_registry::stop_scopes_on(*this)) run();
   if (live_tasks() == 0) return;
-  std::fprintf(stderr, "leat: deadlock that a stop request did not end: %s", dump.c_str());
+  leat::detail::print_stderr("leat: deadlock that a stop request did not end: %s", dump.c_str());
   std::abort();
 }
 

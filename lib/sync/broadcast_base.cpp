@@ -11,8 +11,9 @@
 namespace leat::detail {
 
 constinit const wait_operation::kind broadcast_base::receive_kind =
-    sync_waiter::kind_of("receive from");
-constinit const wait_operation::kind broadcast_base::send_kind = sync_waiter::kind_of("send to");
+    sync_waiter::kind_of("receive from", "broadcast");
+constinit const wait_operation::kind broadcast_base::send_kind =
+    sync_waiter::kind_of("send to", "broadcast");
 
 broadcast_base::broadcast_base(std::size_t capacity, lag_policy policy, std::string name)
     : sync_base("broadcast", order::as_ready, std::move(name)), policy_(policy) {

@@ -5,7 +5,7 @@
 namespace leat {
 
 constinit const wait_operation::kind event::set_operation::wait_kind =
-    detail::sync_waiter::kind_of("wait for");
+    detail::sync_waiter::kind_of("wait for", "event");
 
 void event::set() noexcept {
   work_list woken;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "async/dump/dump_printers.hpp"
 #include "async/dump/process_snapshot.hpp"
@@ -16,8 +17,8 @@ duration time_between(time_point since, time_point now) noexcept {
 
 }  // namespace
 
-void lock_holder::append_to(std::string& text, time_point now) const {
-  text += to_text(wait_target::hold{task, at, time_between(since, now)}, {});
+void lock_holder::append_to(std::string& text, time_point now, std::string_view name) const {
+  text += to_text(wait_target::hold{task, at, time_between(since, now)}, name);
 }
 
 void lock_holder::inspect(wait_target& target, time_point now) const {

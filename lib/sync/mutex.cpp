@@ -5,7 +5,7 @@
 namespace leat {
 
 constinit const wait_operation::kind mutex::lock_operation::wait_kind =
-    detail::sync_waiter::kind_of("lock");
+    detail::sync_waiter::kind_of("lock", "mutex");
 
 bool mutex::try_lock_among_threads(detail::sync_caller caller) noexcept {
   const detail::biased_lock lock(mutex_);

@@ -3,9 +3,9 @@
 namespace leat::detail {
 
 constinit const wait_operation::kind oneshot_base::receive_kind =
-    sync_waiter::kind_of("receive from");
+    sync_waiter::kind_of("receive from", "oneshot");
 constinit const wait_operation::kind oneshot_base::closed_kind =
-    sync_waiter::kind_of("wait for the receiver of");
+    sync_waiter::kind_of("wait for the receiver of", "oneshot");
 
 // An end that leaves while its own operation waits would leave the operation without an end.
 void oneshot_base::leave(end which) noexcept {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/append_text.hpp"
-#include "leat/async/scheduler.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/base/error.hpp"
+#include "sync/present_time.hpp"
 
 namespace leat {
 namespace {
@@ -28,11 +28,6 @@ duration interval_of(std::size_t count, time_span period, std::size_t burst,
   if (burst > static_cast<std::size_t>(duration::max().count()) / interval)
     fail("burst takes more than 292 years to fill: use a smaller burst or a higher rate");
   return duration(static_cast<duration::rep>(interval));
-}
-
-time_point present() noexcept {
-  const scheduler* const here = scheduler::current();
-  return here ? here->now() : std::chrono::steady_clock::now();
 }
 
 }  // namespace
@@ -66,15 +61,15 @@ task<void> rate_limiter::acquire(std::size_t count, std::source_location where) 
   require_possible(count);
   const mutex::guard turn = co_await turn_.lock(where);
   const time_point due = time_of(count);
-  if (due > present()) co_await sleep_until(due, where);
-  take(count, present());
+  if (due > detail::present_time()) co_await sleep_until(due, where);
+  take(count, detail::present_time());
 }
 
 bool rate_limiter::try_acquire(std::size_t count) {
   require_possible(count);
   const mutex::guard turn = turn_.try_lock();
   if (!turn) return false;
-  const time_point now = present();
+  const time_point now = detail::present_time();
   if (time_of(count) > now) return false;
   take(count, now);
   return true;

@@ -1,5 +1,6 @@
 #include "leat/sync/semaphore.hpp"
 
+#include <cstdint>
 #include <string>
 
 #include "base/append_text.hpp"
@@ -7,8 +8,15 @@
 
 namespace leat {
 
+namespace {
+
+// A maximum of this size is no limit in practice, and a dump does not show it.
+constexpr std::size_t practically_unlimited = SIZE_MAX / 2;
+
+}  // namespace
+
 constinit const wait_operation::kind semaphore::acquire_operation::wait_kind =
-    detail::sync_waiter::kind_of("acquire");
+    detail::sync_waiter::kind_of("acquire", "semaphore");
 
 semaphore::semaphore(std::size_t permits, std::size_t maximum, std::string name)
     : semaphore_base("semaphore", permits, maximum, std::move(name)) {
@@ -53,7 +61,9 @@ void semaphore::grant(detail::sync_waiter& w) noexcept {
 }
 
 void semaphore::append_state_to(std::string& text) const {
-  detail::append_text(text, " (", free_, " of ", maximum_, " free", closed_ ? ", closed)" : ")");
+  detail::append_text(text, " (", free_);
+  if (maximum_ < practically_unlimited) detail::append_text(text, " of ", maximum_);
+  detail::append_text(text, " free", closed_ ? ", closed)" : ")");
 }
 
 void semaphore::inspect(const detail::sync_waiter&, wait_target& target) const {

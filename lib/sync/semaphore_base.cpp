@@ -1,25 +1,25 @@
 #include "leat/sync/detail/semaphore_base.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
+#include "async/scope_registry.hpp"
 #include "base/exception_in_flight.hpp"
+#include "base/standard_error.hpp"
 #include "leat/base/detail/assert.hpp"
 
 namespace leat::detail {
 
-semaphore_base::~semaphore_base() LEAT_NO_ANALYSIS {
-  if (free_ == total_ || !waiting_.empty()) return;  // ~sync_base() names the waiting tasks
+void semaphore_base::destroyed_while_held(const lock_holder* holder) const noexcept {
   std::string text;
   append_name_to(text);
-  std::fprintf(stderr,
-               "leat: %s destroyed while guards hold it: destroy the guards, and join the tasks "
-               "that have them, first\n",
+  text += " destroyed while guards hold it";
+  if (holder) holder->append_to(text, time_of_waiting(), scope_registry::find_name(holder->task));
+  print_stderr("leat: %s: destroy the guards, and join the tasks that have them, first\n",
                text.c_str());
   print_exception_in_flight();
-  if (assertion_note) std::fprintf(stderr, "leat: %s\n", assertion_note);
+  if (assertion_note) print_stderr("leat: %s\n", assertion_note);
   std::abort();
 }
 

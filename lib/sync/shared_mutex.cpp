@@ -8,9 +8,9 @@
 namespace leat {
 
 constinit const wait_operation::kind shared_mutex::exclusive_kind =
-    detail::sync_waiter::kind_of("lock");
+    detail::sync_waiter::kind_of("lock", "shared_mutex");
 constinit const wait_operation::kind shared_mutex::shared_kind =
-    detail::sync_waiter::kind_of("lock_shared");
+    detail::sync_waiter::kind_of("lock_shared", "shared_mutex");
 
 bool shared_mutex::try_lock_among_threads(std::size_t count, detail::sync_caller caller) noexcept {
   const detail::biased_lock lock(mutex_);

@@ -1,7 +1,6 @@
 #include "leat/sync/detail/sync_base.hpp"
 
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
@@ -10,9 +9,11 @@
 #include "async/live_tasks_text.hpp"
 #include "base/append_text.hpp"
 #include "base/exception_in_flight.hpp"
+#include "base/standard_error.hpp"
 #include "leat/async/detail/thread_record.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/base/detail/assert.hpp"
+#include "sync/present_time.hpp"
 
 namespace leat::detail {
 
@@ -133,8 +134,7 @@ time_point sync_base::time_of_waiting() const noexcept {
   for (const sync_waiter* w = waiting_.first(); w; w = w->following_) {
     if (const scheduler* const s = w->waiting_on()) return s->now();
   }
-  const scheduler* const here = scheduler::current();
-  return here ? here->now() : std::chrono::steady_clock::now();
+  return present_time();
 }
 
 void sync_base::append_name_to(std::string& text) const {
@@ -180,33 +180,33 @@ bool sync_base::report(const void* object, live_object::access how,
 namespace {
 
 [[noreturn]] void abort_after_message() noexcept {
-  if (assertion_note) std::fprintf(stderr, "leat: %s\n", assertion_note);
+  if (assertion_note) print_stderr("leat: %s\n", assertion_note);
   std::abort();
 }
 
 }  // namespace
 
 void sync_base::abort_misused(const char* what) const noexcept {
-  std::fprintf(stderr, "leat: %s '%s': %s\n", registration_.type(), name_.c_str(), what);
+  print_stderr("leat: %s '%s': %s\n", registration_.type(), name_.c_str(), what);
   print_exception_in_flight();
   abort_after_message();
 }
 
 // No operation can end, because the object is being destroyed.
 void sync_base::abort_destroyed_in_use() const noexcept LEAT_NO_ANALYSIS {
-  std::fprintf(stderr,
-               "leat: %s '%s' destroyed while operations wait on it: join the waiting tasks and "
-               "threads first\n",
-               registration_.type(), name_.c_str());
+  print_stderr(
+      "leat: %s '%s' destroyed while operations wait on it: join the waiting tasks and "
+      "threads first\n",
+      registration_.type(), name_.c_str());
   print_exception_in_flight();
   try {
     for (const sync_waiter* w = waiting_.first(); w; w = w->following_) {
       waiting_operation operation = w->operation();
       if (const task_context* const task = w->waiting_task()) operation.name = name_of(*task);
-      std::fprintf(stderr, "  %s\n", to_text(operation).c_str());
+      print_stderr("  %s\n", to_text(operation).c_str());
     }
   } catch (...) {
-    std::fputs("  out of memory: operations not listed\n", stderr);
+    write_stderr("  out of memory: operations not listed\n");
   }
   abort_after_message();
 }

@@ -23,10 +23,14 @@ bool sync_waiter::abandon() noexcept {
 
 void sync_waiter::describe(const wait_operation& w, std::ostream& out) {
   const auto& self = static_cast<const sync_waiter&>(w);
-  if (self.linked_.load(std::memory_order_acquire)) {
-    self.describe_object(out);
-  } else {
-    out << "(ended)";  // the object may be gone
+  if (self.linked_.load(std::memory_order_acquire)) return self.describe_object(out);
+  out << w.what().object;
+  switch (self.outcome_) {
+    case sync_outcome::waiting: return;
+    case sync_outcome::done: out << ", completed"; return;
+    case sync_outcome::closed: out << ", closed"; return;
+    case sync_outcome::cancelled: out << ", cancelled"; return;
+    case sync_outcome::late: out << ", expired"; return;
   }
 }
 

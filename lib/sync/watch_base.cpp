@@ -7,7 +7,7 @@
 namespace leat::detail {
 
 constinit const wait_operation::kind watch_base::change_kind =
-    sync_waiter::kind_of("wait for a change of");
+    sync_waiter::kind_of("wait for a change of", "watch");
 
 watch_base::~watch_base() LEAT_NO_ANALYSIS {
   if (unread_ != 0)

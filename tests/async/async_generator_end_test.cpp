@@ -1,6 +1,7 @@
 // Generators that end early: by a stop, a limit, their destruction, or that of their scheduler.
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -65,6 +66,29 @@ async_generator<int> yield_after_stop(int& bodies) {
 
 task<> read_all(async_generator<int>& all, std::vector<int>& values) {
   while (const auto v = co_await all.next()) values.push_back(*v);
+}
+
+async_generator<int> count_quickly(int& bodies) {
+  const counted c(bodies);
+  for (int i = 0;; ++i) co_yield i;
+}
+
+TEMPLATE_TEST_CASE("async_generator: a loop may end between a value and the task that receives it",
+                   "[async]", asio_loop, embedded_loop) {
+  int bodies = 0;
+  std::size_t received = 0;
+  task_group group;
+  TestType loop;
+  group.spawn_on(loop.get_scheduler(), [](int& b, std::size_t& n) -> task<> {
+    auto all = count_quickly(b);
+    while (co_await all.next()) ++n;
+  }(bodies, received));
+  loop.run_one_turn();
+  CHECK(bodies == 1);
+  CHECK(received > 0);
+  loop.end();
+  CHECK(bodies == 0);
+  CHECK(leat_test::is_cancelled(group));
 }
 
 task<> read_one(async_generator<int>& all) { static_cast<void>(co_await all.next()); }
@@ -270,6 +294,43 @@ TEST_CASE("async_generator: moved during next(), it ends the process with a mess
   CHECK(said.find("moved while its next() is in progress") != std::string::npos);
 }
 
+// Calls `f` while a task has received a value, but waits for its turn.
+template <class F>
+std::string abort_message_before_turn(F f) {
+  return leat_test::abort_message([&f] {
+    leat::sync_wait([](F& g) -> task<> {
+      std::optional all([]() -> async_generator<int> {
+        for (int i = 0;; ++i) co_yield i;
+      }());
+      int received = 0;
+      task_group group;
+      group.spawn([](async_generator<int>& from, int& n) -> task<> {
+        while (co_await from.next()) ++n;
+      }(*all, received));
+      co_await leat::this_task::yield();
+      CHECK(received == 255);  // of 256
+      co_await g(all);
+    }(f));
+  });
+}
+
+TEST_CASE("async_generator: next() is in progress until its task has the value", "[async]") {
+  using generator = std::optional<async_generator<int>>;
+  const std::string destroyed = abort_message_before_turn([](generator& all) -> task<> {
+    all.reset();
+    co_return;
+  });
+  CHECK(destroyed.find("destroyed while its next() is in progress") != std::string::npos);
+  const std::string moved = abort_message_before_turn([](generator& all) -> task<> {
+    const async_generator<int> other = std::move(*all);
+    co_return;
+  });
+  CHECK(moved.find("moved while its next() is in progress") != std::string::npos);
+  const std::string twice =
+      abort_message_before_turn([](generator& all) -> task<> { co_await read_one(*all); });
+  CHECK(twice.find("previous next() is still in progress") != std::string::npos);
+}
+
 // ----------------------------------------------------------------------------- scheduler end
 
 task<> own_and_read(int& bodies) {
@@ -332,6 +393,34 @@ task<> stopped_by_timeout(int& bodies) {
   }
 }
 
+// A generator that never waits: its reader has received a value, but other tasks run first.
+async_generator<int> fast_count(int& bodies) {
+  const counted c(bodies);
+  for (int i = 1;; ++i) co_yield i;
+}
+task<> own_and_read_fast(int& bodies) {
+  auto all = fast_count(bodies);
+  while (co_await all.next()) {
+  }
+}
+task<> read_fast_sibling(int& bodies) {
+  static async_generator<int>* shared = nullptr;
+  const auto own = [](int& n) -> task<> {
+    auto all = fast_count(n);
+    shared = &all;
+    co_await leat::sleep_for(1h);
+  };
+  const auto read = []() -> task<> {
+    co_await leat::this_task::yield();
+    while (co_await shared->next()) {
+    }
+  };
+  task_group group;
+  group.spawn(read());
+  group.spawn(own(bodies));
+  co_await group.join();
+}
+
 struct scenario {
   const char* name;
   task<> (*run)(int& bodies);
@@ -346,6 +435,8 @@ const scenario scenarios[] = {
     {"with_timeout", under_timeout},
     {"select", in_select},
     {"with_timeout, expired", stopped_by_timeout},
+    {"a value that its reader has yet to receive", own_and_read_fast},
+    {"a value that a sibling has yet to receive", read_fast_sibling},
 };
 
 // The loop has run `turns` times when it is destroyed.

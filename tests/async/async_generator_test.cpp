@@ -78,7 +78,7 @@ async_generator<std::string> texts() {
   co_yield kept;
   co_yield constant;
   co_yield "a literal";
-  co_yield {kept, 3, 2};
+  co_yield {kept, 3, 2};  // a constructor of std::string: coroutine_lint: ok
   co_yield kept + ", extended";
   co_yield std::move(kept);
 }
@@ -184,6 +184,26 @@ LEAT_TEST("async_generator: can be moved between two values, and assigned", "[as
   CHECK(rest == std::vector<int>{1, 2});
 }
 
+LEAT_TEST("async_generator: a generator that never waits lets other tasks run", "[async]") {
+  constexpr int count = 10'000;
+  int turns = 0;
+  bool ended = false;
+  leat::task_group group;
+  group.spawn([](int& n, const bool& end) -> task<> {
+    while (!end) {
+      co_await leat::this_task::yield();
+      ++n;
+    }
+  }(turns, ended));
+  auto all = count_to(count);
+  int sum = 0;
+  while (const auto v = co_await all.next()) sum += *v;
+  ended = true;
+  co_await group.join();
+  CHECK(sum == count * (count + 1) / 2);
+  CHECK(turns >= count / 300);
+}
+
 // --------------------------------------------------------------------------------- the body
 
 async_generator<int> slow_count(int n) {
@@ -277,7 +297,7 @@ LEAT_TEST("async_generator: a million values need no more stack than one", "[asy
   std::int64_t sum = 0;
   while (const auto v = co_await all.next()) sum += *v;
   CHECK(sum == 499'999'500'000);
-  CHECK(stack.bytes() == 0);
+  CHECK(stack.bytes() < 1024);  // those that continue in another turn begin elsewhere
 }
 
 async_generator<int> nested(leat_test::stack_use& stack, int depth) {

@@ -111,8 +111,8 @@ class select_branch<transfer> : private timer {
   [[nodiscard]] bool had_effect() const noexcept {
     return begun_ && (!error_ || error_ != errc::cancelled || moved_ > 0);
   }
-  void interrupt(std::error_code ec) noexcept {
-    if (!begun_ || error_ == errc::cancelled) error_ = ec;
+  void interrupt(const limit_end& by) noexcept {
+    if (!begun_ || error_ == errc::cancelled) error_ = make_error_code(by.code);
   }
   int result() {
     if (error_) throw failure(error_, "transfer: " + std::to_string(moved_) + " moved");

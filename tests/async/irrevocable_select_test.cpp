@@ -210,7 +210,7 @@ LEAT_TEST("select: a dump shows that an irrevocable operation has not ended yet"
   co_await leat::sleep_for(2ms);
   const auto tasks = group.report();
   REQUIRE(tasks.size() == 1);
-  const std::string expected = "select a timer, or transfer, cancelled, not ended yet";
+  const std::string expected = "select a timer (completed), or transfer, cancelled, not ended yet";
   CHECK(tasks[0].position.find(expected) != std::string::npos);
   co_await group.join();
 }

@@ -21,6 +21,7 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/sim/world/world.hpp"
+#include "support/error_of.hpp"
 #include "support/leat_test.hpp"
 
 namespace retry_test {
@@ -29,6 +30,7 @@ using namespace std::chrono_literals;
 using leat::errc;
 using leat::retry_policy;
 using leat::task;
+using leat_test::message_of;
 
 std::string error_message(const std::exception_ptr& error) {
   try {
@@ -36,15 +38,6 @@ std::string error_message(const std::exception_ptr& error) {
   } catch (const std::exception& e) {
     return e.what();
   }
-}
-
-task<std::string> message_of(task<int> t) {
-  try {
-    static_cast<void>(co_await std::move(t));
-  } catch (const std::exception& e) {
-    co_return e.what();
-  }
-  co_return "";
 }
 
 task<int> add_one(int n) { co_return n + 1; }
@@ -258,6 +251,49 @@ LEAT_TEST("retry: a time limit ends an attempt and the delay before the next one
       co_await leat::as_tuple(leat::with_timeout(leat::retry(endless, all), 1min));
   CHECK(ended == errc::deadline_exceeded);
   CHECK(attempts == 2);
+}
+
+LEAT_TEST("retry: the error of a stop or a time limit has that of the last attempt", "[async]") {
+  int attempts = 0;
+  const auto in_delay = [&]() -> task<int> {
+    throw leat::failure(errc::unavailable, "refused " + std::to_string(++attempts));
+    co_return 0;
+  };
+  const retry_policy policy{.first_delay = 100ms, .max_delay = 1h};
+  const std::string late =
+      co_await message_of(leat::with_timeout(leat::retry(in_delay, policy), 10ms));
+  CHECK_THAT(late, Catch::Contains(": timed out and was stopped (limit of 10 ms at "));
+  CHECK_THAT(late, Catch::EndsWith("): retry() stopped after an attempt failed with \"refused 1: "
+                                   "unavailable\": deadline exceeded"));
+  // The second attempt is stopped: it has no error of its own.
+  const auto in_attempt = [&]() -> task<int> {
+    if (++attempts > 1) co_await leat::sleep_for(1h);
+    throw leat::failure(errc::unavailable, "refused");
+    co_return 0;
+  };
+  attempts = 0;
+  const auto within = [&]() -> task<int> { co_return co_await leat::retry(in_attempt, policy); };
+  const std::string second = co_await message_of(leat::with_timeout(within(), 1min));
+  CHECK_THAT(second, Catch::StartsWith("task that waits for sleep "));
+  CHECK_THAT(second, Catch::EndsWith("failed with \"refused: unavailable\": deadline exceeded"));
+  // An attempt that is stopped before any other has failed.
+  attempts = 1;
+  const std::string first = co_await message_of(leat::with_timeout(within(), 1min));
+  CHECK_THAT(first, !Catch::Contains("retry()"));
+}
+
+LEAT_TEST("retry: the last attempt throws its error, although it was stopped", "[async]") {
+  int attempts = 0;
+  const auto late = [](int& n) -> task<> {
+    if (++n == 1) throw leat::failure(errc::unavailable, "first");
+    co_await leat::as_tuple(leat::sleep_for(1h));
+    throw leat::failure(errc::unavailable, "second");
+  };
+  const auto attempt = [&] { return late(attempts); };
+  const leat::retry_policy twice{.attempts = 2, .first_delay = 1ms};
+  const std::string said =
+      co_await message_of<leat::failure>(leat::with_timeout(leat::retry(attempt, twice), 1s));
+  CHECK(said == "second (after 2 attempts): unavailable");
 }
 
 LEAT_TEST("retry: an error of an attempt that was stopped is part of the message", "[async]") {

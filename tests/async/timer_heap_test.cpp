@@ -44,6 +44,26 @@ TEST_CASE("timer_heap: timers for the same time expire in the order in which the
   for (const auto& t : timers) CHECK(heap.pop_due(at(7)) == t.get());
 }
 
+TEST_CASE("timer_heap: one of the timers for the same time can be put first", "[async]") {
+  timer_heap heap;
+  std::vector<std::unique_ptr<idle_timer>> timers;
+  std::uint64_t since = 0;
+  for (int i = 0; i < 20; ++i) {
+    if (i == 10) since = heap.next_order();
+    timers.push_back(std::make_unique<idle_timer>());
+    heap.add(*timers.back(), at(i == 10 ? 8 : 7));  // the first one since then is later
+  }
+  CHECK(heap.first_since(heap.next_order()) == nullptr);
+  CHECK(heap.first_since(timers[0]->order_) == nullptr);  // it is the first one anyway
+  CHECK(heap.first_since(since) == timers[11].get());
+  heap.put_first(*timers[11]);
+  CHECK(heap.pop_due(at(7)) == timers[11].get());
+  for (int i = 0; i < 20; ++i) {
+    if (i != 10 && i != 11) CHECK(heap.pop_due(at(7)) == timers[static_cast<std::size_t>(i)].get());
+  }
+  CHECK(heap.pop_due(at(8)) == timers[10].get());
+}
+
 TEST_CASE("timer_heap: a timer is due at its time, not before", "[async]") {
   timer_heap heap;
   idle_timer t;

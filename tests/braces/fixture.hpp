@@ -195,6 +195,8 @@ inline int run(std::span<const test_case> cases) {
 #define CALL_identity_reader_open(...) leat::identity_reader::open(f.lines, __VA_ARGS__)
 #define CALL_indexed_reader_open(...) \
   leat::indexed_reader::open({f.records, f.records}, __VA_ARGS__)
+#define CALL_basic_record_reader_open_csv_reader_options(...) \
+  leat::csv_reader::open(f.lines, __VA_ARGS__)
 #define CALL_basic_record_reader_open_fixed_length_reader_options(...) \
   leat::fixed_length_reader::open(f.lines, __VA_ARGS__)
 #define CALL_basic_record_reader_open_line_reader_options(...) \

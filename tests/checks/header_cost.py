@@ -24,7 +24,7 @@ RARELY_NEEDED = 'any|deque|list|map|set|thread'
 
 # Headers, the libraries and standard headers that they must not include, and the maximum number of non-empty lines.
 LIMITS = [
-    (['leat/leat.hpp'], LIBRARIES, STANDARD, 110_000),
+    (['leat/leat.hpp'], LIBRARIES, STANDARD, 112_000),
     (FOUR, f'{LIBRARIES}|{MOST_OF_ASIO}', f'{STANDARD}|{RARELY_NEEDED}', 72_000),
 ]
 

@@ -40,7 +40,7 @@ for path in sorted([*(project / 'include').rglob('*.hpp'), *(project / 'lib').rg
         wrong.append(f'{path}: must not change the environment or read all of it')
 
 security = (project / 'SECURITY.md').read_text()
-promised = re.search(r'reads two variables of the environment, ((?:`\w+`[ \n]*(?:and)?[ \n]*)+)',
+promised = re.search(r'reads \w+ variables of the environment, ((?:`\w+`,?[ \n]*(?:and)?[ \n]*)+)',
                      security)
 named = set(re.findall(r'`(\w+)`', promised[1])) if promised else set()
 if read != named:

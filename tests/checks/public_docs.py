@@ -17,6 +17,8 @@ PROTOCOL = {'await_ready', 'await_suspend', 'await_resume', 'await_tuple',
             'begin', 'end', 'empty', 'size', 'swap'}
 ALIAS = re.compile(r'^using\s+(value_type|options_type|batch_type|result_type|difference_type|pointer'
                    r'|reference|promise_type|\w*iterator\w*)\s*=')
+# A macro that is a line of its own would be read as the beginning of the next declaration.
+MACRO_LINE = re.compile(r'^LEAT_\w+$', re.M)
 NO_DECLARATION = re.compile(r'^(static_assert|friend|extern|LEAT_\w+|using\s+[\w:]+\s*$)\b')
 POINTER = re.compile(r'\(\s*\*\s*(\w+)\s*\)\s*\(')  # a field that points to a function
 NAME = re.compile(r'^using\s+(\w+)\s*=|(\w+)\s*(?:=|\[\w*\]|\{|$)')
@@ -70,7 +72,7 @@ def class_name(head):
 
 class Checker:
     def __init__(self, path, name):
-        self.lines = path.read_text().split('\n')
+        self.lines = MACRO_LINE.sub('', path.read_text()).split('\n')
         self.code = code_only('\n'.join(self.lines))
         self.name = name
         self.covered = {}  # last line of a declaration with a comment: (the names, the comment)

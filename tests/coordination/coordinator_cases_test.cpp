@@ -163,7 +163,7 @@ TEST_CASE("coordinator: prints stragglers and the first error while it waits for
           "[coordination]") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::run([]() -> task<> {
-      coordinator c({.name = "c"});
+      coordinator c("c");
       c.spawn(report_after(0ms, std::make_exception_ptr(std::runtime_error("disk full")), c));
       c.spawn(deaf(), "t2");
       const joined j = co_await join(c, {.grace = 1s, .wait_for_stragglers = true});

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "leat/async/as_tuple.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
@@ -194,7 +195,7 @@ LEAT_TEST("with_coordinator: returns a result by reference", "[coordination]") {
 std::string printed_by(std::exception_ptr error, void (*last)(leat::coordinator&)) {
   return leat_test::abort_message([=] {
     leat::sim::run([](std::exception_ptr e, void (*use)(leat::coordinator&)) -> task<> {
-      leat::coordinator coord({.name = "c"});
+      leat::coordinator coord("c");
       coord.spawn([](std::exception_ptr thrown) -> task<> {
         static_cast<void>(co_await throw_after_sleep(thrown));
       }(e));
@@ -220,6 +221,49 @@ TEST_CASE("coordinator: prints the error of a task that nothing has asked for", 
   const auto cancelled =
       std::make_exception_ptr(leat::failure(leat::errc::cancelled, "scheduler destroyed"));
   CHECK(printed_by(cancelled, nothing) == "the end\n");
+}
+
+LEAT_TEST("coordinator: join() returns normally after a stop of the task that created it",
+          "[coordination]") {
+  leat::task_group outer;
+  bool joined = false, asked_to_stop = false;
+  outer.spawn([&]() -> task<void> {
+    leat::coordinator c;
+    c.spawn([]() -> task<void> { co_await leat::sleep_for(1h); }());
+    co_await c.join();
+    joined = true;
+    asked_to_stop = co_await leat::this_task::stop_requested();
+  });
+  co_await leat::this_task::yield();
+  outer.request_stop();
+  co_await outer.join();
+  CHECK(joined);
+  CHECK(asked_to_stop);
+}
+
+LEAT_TEST("coordinator: join() throws an error that follows a stop of the task that created it",
+          "[coordination]") {
+  leat::task_group outer;
+  std::string thrown;
+  std::size_t secondary = 1;
+  outer.spawn([&]() -> task<void> {
+    leat::coordinator c;
+    c.spawn([]() -> task<void> {
+      const auto [ec] = co_await leat::as_tuple(leat::sleep_for(1h));
+      if (ec) throw std::runtime_error("clean-up failed");
+    }());
+    try {
+      co_await c.join();
+    } catch (const std::runtime_error& e) {
+      thrown = e.what();
+    }
+    secondary = c.secondary_errors().size();
+  });
+  co_await leat::this_task::yield();
+  outer.request_stop();
+  co_await outer.join();
+  CHECK(thrown == "clean-up failed");
+  CHECK(secondary == 0);
 }
 
 }  // namespace coordinator_spawn_test

@@ -217,7 +217,7 @@ TEST_CASE("coordinator: prints unread secondary errors once", "[coordination]") 
   const auto said_by = [](bool read) {
     return leat_test::abort_message([read] {
       leat::sim::run([](bool ask) -> task<> {
-        leat::coordinator c({.name = "c"});
+        leat::coordinator c("c");
         c.request_stop();
         c.request_stop(std::make_exception_ptr(std::runtime_error("late")));
         co_await c.join();
@@ -258,7 +258,7 @@ LEAT_TEST("coordinator: clear_stop() resets it", "[coordination]") {
 
 LEAT_TEST("coordinator: stragglers_error names each straggler with its wait and location",
           "[coordination]") {
-  leat::coordinator c({.name = "training"});
+  leat::coordinator c("training");
   leat::scheduler& s = co_await leat::this_task::get_scheduler();
   c.spawn(stubborn(10s), "straggler");
   c.request_stop();
@@ -357,7 +357,7 @@ TEST_CASE("coordinator: one created in a task is stopped with the task", "[coord
 
 LEAT_TEST("coordinator: join() in one of its own tasks throws failed_precondition",
           "[coordination]") {
-  leat::coordinator c({.name = "ring"});
+  leat::coordinator c("ring");
   std::string what;
   c.spawn([](leat::coordinator& mine, std::string& said) -> task<> {
     said = co_await joined(mine);

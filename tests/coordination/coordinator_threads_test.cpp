@@ -204,7 +204,7 @@ TEST_CASE("coordinator: the stop of its threads works again after clear_stop", "
 
 TEST_CASE("coordinator: join() in one of its own threads throws failed_precondition",
           "[coordination]") {
-  leat::coordinator c({.name = "ring"});
+  leat::coordinator c("ring");
   const bool stopped = GENERATE(false, true);
   std::string said;
   c.start_thread("self", [&](const std::stop_token&) {
@@ -341,7 +341,7 @@ TEST_CASE("coordinator: the error for a thread that cannot be started names it a
           "[coordination]") {
   if (LEAT_ASAN || LEAT_TSAN) return;  // sanitizers need more address space
   const std::string said = leat_test::abort_message([] {
-    leat::coordinator coord({.name = "svc"});
+    leat::coordinator coord("svc");
     pthread_attr_t large;  // larger than the stacks that the C library keeps
     ::pthread_attr_init(&large);
     ::pthread_attr_setstacksize(&large, std::size_t{256} << 20);

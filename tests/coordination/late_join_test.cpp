@@ -33,11 +33,11 @@ const std::string in_this_file = R"( at late_join_test\.cpp:\d+ in )";  // for a
 
 TEST_CASE("coordinator: stragglers_error has the blocking waits of threads", "[coordination]") {
   std::atomic<bool> go{false};
-  coordinator other({.name = "other"});
+  coordinator other("other");
   other.start_thread("busy", [&](const std::stop_token&) {
     while (!go) std::this_thread::yield();
   });
-  coordinator c({.name = "training"});
+  coordinator c("training");
   c.start_thread("joiner", [&](const std::stop_token&) { other.wait_join(); });
   while (!contains(dump(), "thread joiner: join")) std::this_thread::yield();
   c.request_stop();
@@ -78,7 +78,7 @@ std::string popping(const std::string& task, const std::string& queue) {
 LEAT_TEST("coordinator: stragglers_error has the await chain and the groups of a straggler",
           "[coordination]") {
   fifo_queue<int> q(3, "never");
-  coordinator c({.name = "training"});
+  coordinator c("training");
   c.spawn(
       [](fifo_queue<int>& from) -> task<void> {
         task_group inner(leat::shielded, "inner");
@@ -100,7 +100,7 @@ LEAT_TEST("coordinator: stragglers_error has the await chain and the groups of a
 LEAT_TEST("coordinator: stragglers_error has the wait of the stop_loop of a looper",
           "[coordination]") {
   fifo_queue<int> q(3, "answers");
-  coordinator c({.name = "training"});
+  coordinator c("training");
   leat::looper_options options;
   options.interval = 1h;
   options.stop_loop = [&q]() -> task<void> { co_await pop_in_two_steps(q); };
@@ -121,7 +121,7 @@ LEAT_TEST("coordinator: stragglers_error has the wait of the cancel_op of a runn
   options.cancel_op = {"say goodbye", [&q]() -> task<void> { co_await pop_in_two_steps(q); }};
   leat::queue_runner runner(fed, options);
   runner.add([&fed]() -> task<bool> { co_return co_await fed.push(1); });
-  coordinator c({.name = "training"});
+  coordinator c("training");
   runner.start(c);
   co_await leat::this_task::yield();
   const std::string what = co_await told_when_late(c);
@@ -140,7 +140,7 @@ LEAT_TEST("coordinator: a group that outlives the task that created it is not a 
   fifo_queue<int> q(3, "never");
   std::optional<task_group> left_behind;
   std::string of_nobody, of_one;
-  coordinator c({.name = "training"});
+  coordinator c("training");
   c.spawn([](std::optional<task_group>& group, fifo_queue<int>& from) -> task<void> {
     group.emplace(leat::shielded, "left behind");
     group->spawn(pop_in_two_steps(from), "leaf");
@@ -172,7 +172,7 @@ task<void> second_call(task_group*& made) { co_await third_call(made); }
 task<void> first_call(task_group*& made) { co_await second_call(made); }
 
 LEAT_TEST("coordinator: stragglers_error has the await chain of a straggler", "[coordination]") {
-  coordinator c({.name = "training"});
+  coordinator c("training");
   task_group* running = nullptr;
   c.spawn([](task_group*& made) -> task<void> { co_await first_call(made); }(running), "straggler");
   co_await leat::this_task::yield();

@@ -284,6 +284,31 @@ LEAT_TEST("looper: after a stop it runs both hooks and no call", "[coordination]
   CHECK(seen.stops == milliseconds{0ms});
 }
 
+LEAT_TEST("looper: if a stop ends the wait of start_loop, stop_loop does not run",
+          "[coordination]") {
+  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  for (const bool completes : {false, true}) {
+    diary seen(sched);
+    leat::coordinator coord;
+    leat::looper_options options = hooks(seen, 100ms);
+    options.start_loop = [&seen, completes]() -> task<> {
+      try {
+        co_await leat::sleep_for(1h);
+      } catch (const leat::failure&) {
+        if (!completes) throw;
+      }
+      seen.note(seen.starts);
+    };
+    coord.spawn(leat::looper(body{seen, coord, 5}, options));
+    co_await leat::sleep_for(7ms);
+    coord.request_stop();
+    co_await coord.join();
+    CHECK(seen.starts == (completes ? milliseconds{7ms} : milliseconds()));
+    CHECK(seen.calls.empty());
+    CHECK(seen.stops == seen.starts);
+  }
+}
+
 // B10
 LEAT_TEST("looper: a stop during the interval ends it at once", "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();

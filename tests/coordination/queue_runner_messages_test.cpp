@@ -139,7 +139,7 @@ std::string said_by_256(Step step) {
       for (int i = 0; i < 256; ++i) {
         runner.add([&q, each, i] { return each(q, i); });
       }
-      leat::coordinator coord({.name = "c"});
+      leat::coordinator coord("c");
       runner.start(coord);
       const std::string what = co_await said_by([](leat::coordinator& c) -> task<> {
         co_await leat::sleep_for(2s);

@@ -220,11 +220,15 @@ LEAT_TEST("queue_runner: a stop after its destruction does not reach its queue",
 }
 
 // Starts a runner that does not end in time beside a task that fails. Returns the number of items
-// and the error that the consumer receives.
+// and the error that the consumer receives. `own_cancel`: the runner has a cancel_op.
 template <class Owner>
-task<std::string> end_beside_failure(Owner& owner) {
+task<std::string> end_beside_failure(bool own_cancel) {
+  Owner owner;
   leat::fifo_queue<int> q(10);
-  leat::queue_runner runner(q);
+  leat::queue_runner_options options;
+  const auto cancel = [&q]() -> task<> { co_return q.close_and_cancel(); };
+  if (own_cancel) options.cancel_op.run = cancel;
+  leat::queue_runner runner(q, options);
   counter a{q, 2};
   runner.add([&] { return a.step(); });
   runner.add([]() -> task<bool> {
@@ -252,12 +256,12 @@ task<std::string> end_beside_failure(Owner& owner) {
 
 LEAT_TEST("queue_runner: its queue fails with the error of another task of its owner",
           "[coordination]") {
-  leat::coordinator coord;
-  leat::task_group group;
-  const std::string coordinated = co_await end_beside_failure(coord);
-  const std::string grouped = co_await end_beside_failure(group);
-  CHECK(coordinated.find("2 items, a file is damaged") == 0);
-  CHECK(grouped == coordinated);
+  for (const bool own_cancel : {false, true}) {
+    const std::string coordinated = co_await end_beside_failure<leat::coordinator>(own_cancel);
+    const std::string grouped = co_await end_beside_failure<leat::task_group>(own_cancel);
+    CHECK(coordinated.find("2 items, a file is damaged") == 0);
+    CHECK(grouped == coordinated);
+  }
 }
 
 LEAT_TEST("queue_runner: a stop cancels waiting pushes of other tasks to its queue",

@@ -174,7 +174,7 @@ TEMPLATE_TEST_CASE("queue and scheduler: a destroyed push lets the next push use
 
 TEMPLATE_TEST_CASE("scheduler: a looper is destroyed with its event loop", "[coordination]",
                    asio_loop, embedded_loop) {
-  leat::coordinator coord({.name = "loops"});
+  leat::coordinator coord("loops");
   auto lives = std::make_shared<int>();
   const std::weak_ptr<int> watch = lives;
   int calls = 0;

@@ -16,6 +16,8 @@ import pages as markdown  # noqa: E402
 
 HEADER = '''#pragma once
 
+LEAT_LOCAL_TYPES_BEGIN
+
 namespace leat {
 
 namespace detail {

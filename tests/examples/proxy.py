@@ -6,12 +6,11 @@
 
 import signal
 import socket
-import struct
 import subprocess
 import threading
 import time
 
-from server_process import ServerProcess, patience, require
+from server_process import ServerProcess, patience, require, reset
 
 
 class Target:
@@ -75,9 +74,9 @@ with proxy.connect() as client:
 
 # A client that resets its connection ends only this connection. No signal: no end.
 with proxy.connect() as client:
-    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
     client.sendall(b'x')
     time.sleep(0.1)
+    reset(client)
 with proxy.connect() as client:
     client.sendall(b'ab')
     client.shutdown(socket.SHUT_WR)
@@ -152,8 +151,23 @@ with proxy.connect() as first, proxy.connect() as second:
     second.shutdown(socket.SHUT_WR)
     require(second.recv(1) == b'', 'no end')
     require(first.recv(1) == b'', 'not stopped')
-errors = proxy.end(0, 'connection 1: read: cancelled')
+errors = proxy.end(1, 'connection 1: read: cancelled')
 require('connection 2: ' not in errors, 'a connection that finished is named', errors)
+
+# SIGTERM immediately after the port is printed: an end without an error.
+for _ in range(20):
+    proxy = Proxy(refused, 60, 10)
+    proxy.terminate()
+    require(proxy.end(0) == '', 'an error without a reason')
+
+# Clients cannot fill the log.
+proxy = Proxy(refused, 60, 10)
+for _ in range(100):
+    with proxy.connect() as client:
+        require(read_all(client) == b'', 'an answer without a target')
+proxy.terminate()
+lines = proxy.end(0).splitlines()
+require(10 < len(lines) < 60, 'wrong number of lines', len(lines), *lines[:30])
 
 # A second signal terminates the process.
 proxy = Proxy(Target(echo).port, 60, 60)

@@ -4,6 +4,7 @@ import pathlib
 import resource
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -34,6 +35,11 @@ class ServerProcess:
     def terminate(self):
         self.process.send_signal(signal.SIGTERM)
 
+    def memory(self):
+        """Returns the largest amount of memory that the server has used, in bytes."""
+        status = pathlib.Path(f'/proc/{self.process.pid}/status').read_text()
+        return 1024 * int(status.split('VmHWM:')[1].split()[0])
+
     def refuses_clients(self):
         """Waits until the server refuses clients; those that wait to be accepted are reset."""
         deadline = time.monotonic() + patience
@@ -43,3 +49,9 @@ class ServerProcess:
             except (ConnectionRefusedError, ConnectionResetError):
                 return True
         return False
+
+
+def reset(connection):
+    """Closes a connection so that the server's operations on it fail."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
+    connection.close()

@@ -28,7 +28,11 @@ def main():
     found = run(f'{shlex.quote(program)} planted')
     command = re.search(r'^replay: (LEAT_SIM_SEED=\d+ .*)$', found.stdout, re.MULTILINE)
     require(command, 'no command to run it again', found.stdout)
-    require('schedule, with 0 non-default decisions' in found.stdout, 'no schedule', found.stdout)
+    shortest = re.search(r'^shortest run found.*\nreplay: (LEAT_SIM_SEED=\d+ LEAT_SIM_DECISIONS=.*)$',
+                         found.stdout, re.MULTILINE)
+    require(shortest, 'no command for the shortest run', found.stdout)
+    require(re.search(r'schedule, with [1-9] non-default decisions', found.stdout), 'no schedule',
+            found.stdout)
     require(' ,' not in found.stdout, 'a blank before a comma', found.stdout)
     require(found.stderr == '', 'a sweep prints schedules', found.stderr)
 
@@ -39,6 +43,13 @@ def main():
             again.stderr)
     require(again.stderr == once_more.stderr, 'the schedule is another each time', again.stderr,
             once_more.stderr)
+
+    # The shortest run: the same schedule, which is also printed step by step.
+    short = run(shortest[1])
+    steps = [line.strip() for line in found.stdout.splitlines() if line.startswith('  step')]
+    require(steps == [line.strip() for line in short.stdout.splitlines() if line.startswith('  step')],
+            'the shortest run has another schedule', found.stdout, short.stdout)
+    require(short.stderr.startswith('step 1, 0 ms, thread 0: body begins\n'), 'no steps', short.stderr)
 
     wrong = subprocess.run(program, env={'LEAT_SIM_SEED': 'seven'}, capture_output=True, text=True,
                            check=False)

@@ -16,17 +16,22 @@
 #include <system_error>
 #include <vector>
 
+#include <asio/any_io_executor.hpp>
 #include <asio/io_context.hpp>
 #include <catch2/catch.hpp>
 
 #include "faults/failing_allocations.hpp"
 #include "leat/async/dump/dump.hpp"
 #include "leat/async/loop/asio_scheduler.hpp"
+#include "leat/async/loop/async_run.hpp"
 #include "leat/async/loop/embedded_scheduler.hpp"
+#include "leat/async/loop/scheduler_executor.hpp"
 #include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/use_task.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
+#include "leat/base/detail/frame_allocator.hpp"
 #include "leat/base/detail/sanitizers.hpp"
 #include "leat/base/error.hpp"
 #include "leat/coordination/coordinator.hpp"
@@ -39,6 +44,7 @@
 #include "leat/io/file/match_files.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
+#include "leat/queue/completion_tokens.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/queue/padding_fifo_queue.hpp"
 #include "leat/tensor/arrow.hpp"
@@ -149,6 +155,25 @@ namespace allocation_test {
 
 using namespace counted_heap;
 using leat::task;
+
+leat::task<> run_elsewhere(leat::scheduler& s) {
+  const auto wait = [] { return leat::this_task::yield(); };
+  co_await leat::async_run(leat::get_executor(s), wait, leat::use_task);
+  co_await leat::async_run(asio::any_io_executor(leat::get_executor(s)), wait, leat::use_task);
+  leat::fifo_queue<int> q(1);
+  if (q.try_push(1)) static_cast<void>(co_await q.async_pop(leat::use_task));
+}
+
+TEST_CASE("out of memory: completion tokens in a task", "[faults]") {
+  fail_each_allocation([] {
+    const leat::detail::frame_cache_bypass each_frame_allocates;
+    leat::embedded_scheduler s;
+    leat::task_group group;
+    group.spawn_on(s, run_elsewhere(s));
+    while (!s.idle()) s.run_ready();
+    group.wait_join();
+  });
+}
 
 TEST_CASE("allocation: a scheduler is woken without one", "[faults]") {
   struct count : leat::work_item {
@@ -408,7 +433,7 @@ task<bool> read_next(leat::fifo_queue<std::string>& names,
 task<> pipeline_program(std::string directory) {
   std::vector<std::string> pattern(1, directory + "/*.txt");
   auto paths = co_await leat::match_files(std::move(pattern));
-  leat::coordinator coord({.name = "pipeline"});
+  leat::coordinator coord("pipeline");
   leat::string_input_producer names(std::move(paths), {.num_epochs = 1, .seed = 1, .capacity = 2});
   leat::shuffle_batcher<std::string> batches(
       {.batch_size = 3, .capacity = 8, .min_after_dequeue = 2, .seed = 1});

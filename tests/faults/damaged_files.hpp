@@ -16,6 +16,7 @@
 
 #include "leat/base/random.hpp"
 #include "leat/codec/tfrecord/tfrecord.hpp"
+#include "leat/io/reader/csv_reader.hpp"
 #include "leat/io/reader/fixed_length_reader.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
@@ -65,6 +66,30 @@ struct lines {
     return slow_lines(bytes, 1, whole);
   }
   static read_outcome read_on(std::string_view bytes) { return slow_lines(bytes, 0); }
+};
+
+struct csv {
+  using reader = leat::csv_reader;
+  static reader::options_type options() {
+    reader::options_type o;
+    o.skip_header_records = 1;
+    return o;
+  }
+  static std::string sample() { return sample(900); }
+  static std::string sample(std::size_t size) {
+    const std::string text = "1,\"two\r\n\"\"lines\"\"\"\r\n2,x\r\n\n3,\"\"\r";
+    std::string all = "\xEF\xBB\xBF\"a\nheader\",b\n";
+    while (all.size() < size) all += text;
+    return all + "4,\"last\"";
+  }
+  static read_outcome read(std::string_view bytes, bool whole) {
+    std::vector<left_out> none;
+    return slow_csv(bytes, options(), none, whole);
+  }
+  static read_outcome read_on(std::string_view bytes) {
+    std::vector<left_out> none;
+    return slow_csv(bytes, {}, none);
+  }
 };
 
 struct fixed_lengths {

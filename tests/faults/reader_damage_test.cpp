@@ -46,7 +46,8 @@ task<> try_each_damage(std::string path, compression format) {
     if (!found.error.empty()) ++errors;
     f.flip(bit);
   }
-  const bool checked = format != compression::none || std::is_same_v<Format, tfrecords>;
+  const bool checked = format != compression::none || std::is_same_v<Format, tfrecords> ||
+                       std::is_same_v<Format, csv>;  // whose quotes are checked
   CHECK((errors > 0) == checked);
   for (std::size_t size = f.content().size() + 1; size-- > 0;) {
     f.cut(size);
@@ -73,6 +74,10 @@ TEST_CASE("damage: every bit and every cut of TFRecord files, with their places"
 
 TEST_CASE("damage: every bit and every cut of text files, with their places", "[faults]") {
   check<lines>();
+}
+
+TEST_CASE("damage: every bit and every cut of CSV files, with their places", "[faults]") {
+  check<csv>();
 }
 
 TEST_CASE("damage: every bit and every cut of fixed-length files, with their places", "[faults]") {

@@ -53,6 +53,21 @@ task<> choose(fifo_queue<std::string>& from) {
                         leat::sleep_for(2h));
 }
 
+task<> choose_soon(fifo_queue<std::string>& from) {
+  co_await leat::select(from.pop(), leat::sleep_for(1h));
+}
+
+task<> limited(fifo_queue<std::string>& from) { co_await leat::with_timeout(from.pop(), 1h); }
+
+task<> limited_task(fifo_queue<std::string>& from, std::stop_token token) {
+  co_await leat::with_stop(limited(from), token);
+}
+
+task<> choose_limited(fifo_queue<std::string>& from, std::stop_token token) {
+  co_await leat::select(leat::with_timeout(leat::with_stop(from.pop(), token), 1h),
+                        leat::with_timeout(limited(from), 2h), leat::sleep_for(3h));
+}
+
 task<> nest(fifo_queue<std::string>& from) {
   task_group inner("inner \xE2\x82\xAC");
   inner.spawn(chain(from));
@@ -87,18 +102,24 @@ int main(int argc, char** argv) {
   words.wait_push("one");
   words.wait_push("two");
 
-  leat::coordinator coordinator({.name = "training"});
+  leat::coordinator coordinator("training");
   coordinator.spawn_on(runtime.get_scheduler(0), greedy(q1, q2), "greedy");
   coordinator.spawn_on(runtime.get_scheduler(1), echo(q1, q2), "echo");
   coordinator.start_thread("reader", [&](const std::stop_token&) { silent.wait_pop(); });
   coordinator.register_thread(std::jthread([&] { silent.wait_pop(); }), "registered");
   coordinator.spawn_on(runtime.get_scheduler(1), shield(silent), "shield");
-  leat::coordinator other({.name = "other"});
+  leat::coordinator other("other");
   coordinator.spawn_on(runtime.get_scheduler(0), wait_for_stop_of(other), "for a stop");
   coordinator.start_thread("joiner", [&](const std::stop_token&) { other.block_for_stop(); });
   task_group group;
   group.spawn_on(runtime.get_scheduler(1), nest(words), "nest");
   group.spawn_on(runtime.get_scheduler(0), choose(silent), "choose");
+  const std::stop_source stop;
+  group.spawn_on(runtime.get_scheduler(0), choose_soon(silent), "choose soon");
+  group.spawn_on(runtime.get_scheduler(1), limited(silent), "limited");
+  group.spawn_on(runtime.get_scheduler(0), choose_limited(silent, stop.get_token()),
+                 "choose limited");
+  group.spawn_on(runtime.get_scheduler(1), limited_task(silent, stop.get_token()), "limited task");
   group.spawn_on(
       runtime.get_scheduler(0), []() -> task<> { co_await leat::sleep_for(1h); }(), "sleeper");
 

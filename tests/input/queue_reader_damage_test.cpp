@@ -15,6 +15,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/io/reader/fixed_length_reader.hpp"
+#include "support/turns.hpp"
 
 using namespace queue_reader_test;
 
@@ -41,6 +42,21 @@ TEST_CASE("queue_reader: an invalid option is not reported as a corrupt file", "
     CHECK(reader.reports() == 0);
     CHECK(q.size() == 2);
   });
+}
+
+TEST_CASE("queue_reader: ends the turn while it skips names that never wait", "[input]") {
+  leat_test::slow_call call;
+  leat::sync_wait([](leat_test::slow_call& report) -> task<> {
+    names_queue q(leat::unbounded);
+    for (int i = 0; i < 50; ++i) co_await q.push(std::string(1, '\0'));  // names no file
+    q.close();
+    leat::line_reader_options options = skip_files();
+    options.corruption.on_report = [&report](const leat::corruption_report&) { report(); };
+    lines reader(q, options);
+    CHECK_FALSE(co_await reader.read());
+  }(call));
+  CHECK(call.calls() == 50);
+  CHECK(call.turns() >= 5);
 }
 
 TEST_CASE("queue_reader: a file waits until there are descriptors", "[input]") {

@@ -167,6 +167,22 @@ TEST_CASE("queue_reader: does not resume in a file that has changed", "[input]")
   });
 }
 
+TEST_CASE("queue_reader: does not resume in a stream", "[input]") {
+  in_world([](world& w) -> task<> {
+    w.files().make_pipe("/dev/stdin");
+    w.files().write_pipe("/dev/stdin", tfrecord_file(10));
+    names_queue q(9);
+    co_await fill(q, "/dev/stdin");
+    tfrecords first(q);
+    static_cast<void>(co_await first.read());
+    tfrecords second(q, {}, "the reader");
+    second.restore_state(first.serialize_state());
+    const std::string said = co_await error_of_read(second, errc::failed_precondition);
+    CHECK(said.find("the reader: cannot resume in /dev/stdin: the data before offset 24 was read "
+                    "from a stream, which cannot be read again") != std::string::npos);
+  });
+}
+
 // Reads with each function, until it is stopped or has read all records.
 task<> read_single(tfrecords& reader, names& out, bool& again) {
   while (auto record = co_await reader.read()) out.push_back(record->key);

@@ -1,11 +1,14 @@
 #include "leat/input/tensor_batcher.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/sleep.hpp"
 #include "pipeline/batching.hpp"
 #include "support/leat_test.hpp"
 #include "support/refusal.hpp"
@@ -230,6 +233,39 @@ LEAT_TEST("filtered_element: drops elements with a false keep", "[input]") {  //
       co_await check_evens<tensor_batcher>(five(), how, join);
       co_await check_evens<tensor_shuffle_batcher>(five_shuffled(), how, join);
     }
+  }
+}
+
+// Filters out everything, and never waits.
+struct none {
+  std::size_t& calls;
+  std::size_t most;
+
+  task<std::optional<filtered_element>> operator()() const { return next(calls, most); }
+  static task<std::optional<filtered_element>> next(std::size_t& calls, std::size_t most) {
+    if (++calls >= most) co_return std::nullopt;
+    co_return filtered_element{one(0), false};
+  }
+};
+
+task<> stop_after_a_moment(tensor_batcher& b) {
+  leat::coordinator coord;
+  b.start(coord);
+  co_await leat::sleep_for(std::chrono::milliseconds(1));
+  coord.request_stop();
+  co_await coord.join();
+}
+
+// On real time, because a turn of a simulation has no end.
+TEST_CASE("filtered_element: a stop ends a source that never waits and keeps nothing", "[input]") {
+  for (const bool ordered : {false, true}) {
+    constexpr std::size_t most = 3'000'000;
+    std::size_t calls = 0;
+    tensor_batcher b(number_spec(), five());
+    b.add(none{calls, most}, {.tasks = ordered ? 2U : 1U, .ordered = ordered});
+    leat::sync_wait(stop_after_a_moment(b));
+    CHECK(calls > 0);
+    CHECK(calls < most);
   }
 }
 

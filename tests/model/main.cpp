@@ -19,6 +19,7 @@
 #include "async/live_tasks_text.hpp"
 #include "base/exception_in_flight.hpp"
 #include "leat/async/detail/foreign_wait.hpp"
+#include "leat/async/detail/select_state.hpp"
 #include "leat/async/dump/detail/live_object.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/base/detail/assert.hpp"
@@ -173,6 +174,7 @@ void detail::print_exception_in_flight() noexcept {
 }
 thread_local const char* detail::assertion_note = nullptr;
 std::string detail::to_text(const waiting_operation&) { return "operation"; }
+std::string detail::limit_text(const limit_end&) { return ""; }
 
 void detail::foreign_wait_destroyed(const wait_operation&, const task_context&) noexcept {
   assertion_failed("", "task destroyed while it awaits another library", __FILE__, __LINE__);

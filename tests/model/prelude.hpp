@@ -88,6 +88,7 @@ class registry_mutex {
     lock();
     return true;
   }
+  void lock_for_fork() noexcept { lock(); }
   void unlock(bool) noexcept { held_ = false; }
 
  private:

@@ -23,6 +23,12 @@ void task_context::free_with_tail(task_context& c) noexcept {
   detail::free_frame(&c, size_with(false, c.name()));
 }
 
+detail::task_local_node* task_context::locals() const noexcept { return nullptr; }
+
 detail::task_local_node* detail::current_task_locals() noexcept { return nullptr; }
+
+detail::borrowed_task_locals::borrowed_task_locals(task_local_node* locals) noexcept
+    : before_(locals) {}
+detail::borrowed_task_locals::~borrowed_task_locals() = default;
 
 }  // namespace leat

@@ -243,6 +243,32 @@ TEST_CASE("Example: reads corrupt bytes like protobuf", "[oracle]") {
   CHECK(read < random_case_count(49'000));
 }
 
+TEST_CASE("Example: accepts exactly the names that protobuf accepts", "[oracle]") {
+  const google::protobuf::LogSilencer quiet;  // protobuf logs invalid UTF-8
+  generator random(case_seed(6));
+  // Bytes that begin, continue or limit sequences.
+  const std::string_view some =
+      "a\x7f\x80\x8f\x90\x9f\xa0\xbf\xc1\xc2\xdf\xe0\xed\xef\xf0\xf4\xf5\xff";
+  std::uint64_t read = 0;
+  for (auto n = random_case_count(20'000); n > 0; --n) {
+    std::string name;
+    for (auto size = 1 + random.below(4); size > 0; --size) name += some[random.below(some.size())];
+    Example e;
+    (*e.mutable_features()->mutable_feature())[name] = random.feature();
+    const std::string bytes = e.SerializeAsString();
+    bool accepted = true;
+    try {
+      static_cast<void>(leat::decode_example(leat::as_bytes(bytes)));
+    } catch (const leat::decode_error&) {
+      accepted = false;
+    }
+    if (accepted != Example().ParseFromString(bytes)) FAIL("otherwise: " << accepted);
+    read += accepted;
+  }
+  CHECK(read > random_case_count(500));
+  CHECK(read < random_case_count(19'000));
+}
+
 TEST_CASE("Example: the builder's bytes are protobuf's", "[oracle]") {
   generator random(case_seed(3));
   for (auto n = random_case_count(2'000); n > 0; --n) {

@@ -443,6 +443,8 @@ TEST_CASE("pipeline: rejects invalid declarations before it opens a file", "[pip
   };
   CHECK(contains(refused({}), "pipeline 'train', stage 'files': no files: list at least one"));
   CHECK(contains(refused({.files = {"x"}, .num_epochs = 0}), "num_epochs is 0"));
+  CHECK(contains(refused({.files = {"/dev/stdin"}, .num_epochs = {}}),
+                 "'/dev/stdin' can be read only once: set num_epochs to 1"));
   CHECK(contains(refused({.files = {"x"}, .interleave = 0}), "interleave is 0: set 1 to 1024"));
   CHECK(contains(refused({.files = {"x"}, .block_length = 0}), "block_length is 0: set at least"));
   CHECK(contains(refused({.files = {"x"}, .world = {.rank = 2, .world_size = 2}}),

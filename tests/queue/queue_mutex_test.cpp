@@ -89,6 +89,19 @@ TEST_CASE("queue_mutex: returned items count against the bound at once", "[queue
   CHECK_FALSE(remove_at_front(m, 1));
 }
 
+TEST_CASE("queue_mutex: returned items count towards the peak", "[queue]") {
+  shared_mutex m(4, 0);
+  CHECK(add_at_back(m, 4));
+  CHECK(remove_at_front(m, 3));
+  CHECK(add_at_back(m, 3));
+  m.take_back(3);
+  CHECK(m.size() == 7);
+  CHECK(m.peak() == 7);
+  CHECK(remove_at_front(m, 4));
+  CHECK(add_at_back(m, 1));  // the higher peak does not raise the bound
+  CHECK_FALSE(add_at_back(m, 1));
+}
+
 TEST_CASE("queue_mutex: a side sees what changed under the whole lock", "[queue]") {
   shared_mutex m(4, 0);
   m.add(3);

@@ -202,6 +202,21 @@ LEAT_TEST("queue_statistics: do not count operations that need not wait", "[queu
   CHECK(s.popped == 2);
 }
 
+LEAT_TEST("queue_statistics: the peak includes items that a batch has returned", "[queue]") {
+  auto q = fifo::make(2);
+  outcome batch;
+  leat::task_group g;
+  g.spawn(pop_some(q, 4, false, batch));
+  co_await settle();
+  for (const int i : {1, 2, 3}) CHECK(co_await q.push(int{i}));  // the batch holds them
+  CHECK(q.statistics().held == 3);
+  g.request_stop();
+  co_await g.join();
+  CHECK(q.statistics().size == 3);
+  CHECK(q.statistics().returned == 3);
+  CHECK(q.statistics().peak_size == 3);
+}
+
 TEST_CASE("queue_statistics: have a minimum size of 0 after the close", "[queue]") {
   leat::random_shuffle_queue<int> q({.capacity = 4, .min_after_dequeue = 2, .seed = 1});
   CHECK(q.statistics().min_after_dequeue == 2);

@@ -146,7 +146,7 @@ task<> run(world& w, Batcher& b, leat::batch_remainder remainder, bool in_order)
     ordered = ordered && (how.ordered || how.tasks == 1);
   }
   w.add_invariants(b.queue());
-  leat::coordinator coord({.name = "batching"});
+  leat::coordinator coord("batching");
   leat::task_group group("batching");
   // Sources record their elements in one account, so all of them run on one thread.
   const bool with_coordinator = stopped || w.random().uniform_below(2) == 0;

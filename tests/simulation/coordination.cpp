@@ -70,7 +70,7 @@ task<> coordination(world& w) {
   leat::fifo_queue<int> q(2, "produced");
   w.add_invariants(q);
   events seen;
-  leat::coordinator coord({.name = "simulated"});
+  leat::coordinator coord("simulated");
   w.add_invariants(coord);
   leat::queue_runner runner(q);
   int produced = 0;

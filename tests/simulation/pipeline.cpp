@@ -52,7 +52,7 @@ task<> pipeline(world& w) {
     w.files().write_file(paths.back(), text);
   }
   leat::scheduler& reading = w.thread(w.threads() - 1);
-  leat::coordinator coord({.name = "pipeline"});
+  leat::coordinator coord("pipeline");
   leat::string_input_producer names(paths,
                                     {.num_epochs = epochs, .seed = w.random()(), .capacity = 2});
   leat::shuffle_batcher<std::string> batches(

@@ -158,7 +158,7 @@ task<> running(world& w) {
     leat::task_group group("owner");
     co_await run_under(w, group, runner, t);
   } else {
-    leat::coordinator coord({.name = "owner"});
+    leat::coordinator coord("owner");
     co_await run_under(w, coord, runner, t);
     for (const std::string& text : leat_test::error_texts(coord.secondary_errors())) {
       require(text.starts_with("producer"), "no producer failed with: " + text);

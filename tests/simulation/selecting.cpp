@@ -55,7 +55,7 @@ task<> produce(world& w, queue_pair& q, leat::sim::delivery_log& book, std::uint
 task<> consume(world& w, queue_pair& q, leat::sim::delivery_log& book, std::uint64_t self) {
   for (;;) {
     try {
-      switch (w.random().uniform_below(3)) {
+      switch (w.random().uniform_below(4)) {
         case 0: {
           const auto r = co_await leat::select(q[0]->pop(), q[1]->pop(),
                                                leat::sleep_for(1us * w.random().uniform_below(5)));
@@ -68,6 +68,15 @@ task<> consume(world& w, queue_pair& q, leat::sim::delivery_log& book, std::uint
         case 1: {
           const auto item = co_await leat::with_timeout(q[w.random().uniform_below(2)]->pop(),
                                                         1us * w.random().uniform_below(5));
+          if (!item) co_return;
+          book.record_pop(self, *item);
+          break;
+        }
+        case 2: {
+          const auto r = co_await leat::select(
+              leat::with_timeout(q[0]->pop(), 1us * w.random().uniform_below(5)),
+              leat::with_timeout(q[1]->pop(), 1us * w.random().uniform_below(5)));
+          const auto& item = r.index() == 0 ? std::get<0>(r) : std::get<1>(r);
           if (!item) co_return;
           book.record_pop(self, *item);
           break;

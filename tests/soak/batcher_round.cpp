@@ -142,7 +142,7 @@ template <class Batcher>
 task<> run_pipeline(world& w, Batcher& batches, std::uint64_t epochs) {
   auto paths = co_await leat::match_files(std::vector<std::string>(1, w.directory + "/*.in"));
   w.require(paths.size() == w.files.size(), "files are missing");
-  leat::coordinator coord({.name = "soak"});
+  leat::coordinator coord("soak");
   leat::string_input_producer names(
       std::move(paths), {.num_epochs = epochs,
                          .seed = w.random(),

@@ -37,4 +37,16 @@ std::string error_of(Function f) {
   return {};
 }
 
+/// Awaits an operation, and returns the message of the `Exception` that it throws, or an empty
+/// string. Other exceptions pass through.
+template <class Exception = std::exception, class Operation>
+leat::task<std::string> message_of(Operation operation) {
+  try {
+    static_cast<void>(co_await std::move(operation));
+  } catch (const Exception& e) {
+    co_return e.what();
+  }
+  co_return "";
+}
+
 }  // namespace leat_test

@@ -283,7 +283,7 @@ LEAT_TEST("dump: reports no cycle if another task may return a permit", "[sync]"
 
 TEST_CASE("dump: names a thread of a coordinator that holds a mutex", "[sync]") {
   mutex m("index");
-  leat::coordinator c({.name = "training"});
+  leat::coordinator c("training");
   std::atomic<bool> locked{false};
   std::atomic<bool> enough{false};
   c.start_thread("writer", [&](const std::stop_token&) {

@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -54,6 +55,15 @@ task<> serve_in_order() {
 }
 TEMPLATE_TEST_CASE("lock: one task at a time holds it", "[sync]", LEAT_TEST_LOCKS) {
   leat::sim::run(serve_in_order<TestType>());
+}
+
+TEMPLATE_TEST_CASE("lock: a guard that is not kept shows whether the lock was free", "[sync]",
+                   LEAT_TEST_LOCKS) {
+  TestType lock;
+  CHECK(static_cast<bool>(lock.try_lock()));
+  CHECK_FALSE(!lock.try_lock());
+  const auto held = lock.try_lock();
+  CHECK(!lock.try_lock());
 }
 
 template <class Guard>
@@ -416,6 +426,29 @@ TEMPLATE_TEST_CASE("lock: destroyed while it is held, it says so", "[sync]", LEA
   });
   CHECK(text.find(std::string(TestType::type) + " 'thing' destroyed while guards hold it") !=
         text.npos);
+}
+
+TEMPLATE_TEST_CASE("lock: destroyed while a task holds it, it names the task", "[sync]",
+                   LEAT_TEST_LOCKS) {
+  const std::string text = leat_test::abort_message([] {
+    auto lock = std::make_unique<TestType>();
+    leat_test::embedded_loop loop;
+    task_group group;
+    group.spawn_on(
+        loop.get_scheduler(),
+        [](TestType& l) -> task<> {
+          const auto guard = co_await l.lock();
+          co_await leat::sleep_for(1h);
+        }(*lock),
+        "holder");
+    loop.run_ready();
+    lock.reset();
+  });
+  if constexpr (!std::is_same_v<TestType, leat_test::semaphore_lock>) {
+    CHECK(text.find("destroyed while guards hold it, held by 'holder' for ") != text.npos);
+    CHECK(text.find(" s at lock_contract_test.cpp:") != text.npos);
+  }
+  CHECK(text.find(": destroy the guards, and join the tasks that have them, first") != text.npos);
 }
 
 template <class Lock>

@@ -7,6 +7,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <asio/bind_executor.hpp>
@@ -39,9 +40,32 @@ TEST_CASE("dump: does not list a primitive on which no operation has waited", "[
   CHECK_FALSE(contains(dump(), "idle"));
 }
 
+LEAT_TEST("dump: a wait that has ended shows its outcome, without its object", "[sync]") {
+  std::optional<leat::event> ready(std::in_place, "ready");
+  leat::mutex index("index");
+  auto lock = index.try_lock();
+  task_group group;
+  group.spawn([](leat::event& e) -> task<> { co_await e.wait(); }(*ready));
+  group.spawn([](leat::event& e) -> task<> {
+    co_await leat::select(e.wait(), leat::sleep_for(1h));
+  }(*ready));
+  group.spawn([](leat::mutex& m) -> task<> { const auto locked = co_await m.lock(); }(index));
+  co_await leat::sleep_for(1ms);
+  ready->set();
+  ready.reset();
+  lock.unlock();
+  const std::string text = dump();  // in the same turn: no task has resumed
+  CAPTURE(text);
+  CHECK(contains(text, ": wait for event, completed, at "));
+  CHECK(contains(text, ": select wait for event (completed), or a timer"));
+  CHECK(contains(text, ": lock mutex, completed, at "));
+  co_await group.join();
+}
+
 TEST_CASE("dump: lists each kind of primitive with its state and its operations", "[sync]") {
   asio::io_context context;
   leat::semaphore connections(3, "connections");
+  leat::semaphore backlog(0, SIZE_MAX, "backlog");  // practically without a maximum
   leat::mutex index("index");
   leat::shared_mutex table("table");
   leat::event ready("ready");
@@ -54,6 +78,7 @@ TEST_CASE("dump: lists each kind of primitive with its state and its operations"
   auto ann = room.subscribe("ann");
   limit.set(2);
   connections.async_acquire(2, asio::bind_executor(context, ignore));
+  backlog.async_acquire(2, asio::bind_executor(context, ignore));
   index.async_lock(asio::bind_executor(context, ignore));
   table.async_lock(asio::bind_executor(context, ignore));
   table.async_lock_shared(asio::bind_executor(context, ignore));
@@ -74,6 +99,8 @@ TEST_CASE("dump: lists each kind of primitive with its state and its operations"
   const std::string at = ", at sync_in_dump_test\\.cpp:\\d+ in [^\n]*";
   CHECK(listed("semaphore 'connections' \\(1 of 3 free\\)",
                "  acquire of an Asio handler" + at + ", 2 permits\n"));
+  CHECK(listed("semaphore 'backlog' \\(0 free\\)",
+               "  acquire of an Asio handler" + at + ", 2 permits\n"));
   CHECK(listed("mutex 'index', held for 0\\.\\d+ s at " + at.substr(5),
                "  lock of an Asio handler" + at + "\n"));
   CHECK(
@@ -84,6 +111,7 @@ TEST_CASE("dump: lists each kind of primitive with its state and its operations"
   CHECK(listed("oneshot 'reply'", "  receive of an Asio handler" + at));
   CHECK(listed("broadcast 'room' \\(0 of 2, 1 receiver\\)", "  receive of an Asio handler" + at));
   permits.release();
+  backlog.release(2);
   locked.unlock();
   reading.unlock();
   ready.set();

@@ -174,6 +174,28 @@ TEMPLATE_TEST_CASE("wait: a branch of a select that loses has no effect", "[sync
 }
 
 template <class Kind>
+task<> limited_in_select() {
+  Kind kind;
+  std::stop_source stop;
+  const auto late = co_await leat::as_tuple(
+      leat::select(leat::sleep_for(1h), leat::with_timeout(kind.wait(), 1ms)));
+  CHECK(std::get<0>(late) == errc::deadline_exceeded);
+  const auto lost =
+      co_await leat::select(leat::with_timeout(kind.wait(), 1h), leat::sleep_for(1ms));
+  CHECK(lost.index() == 1);
+  stop.request_stop();
+  const auto stopped = co_await leat::as_tuple(
+      leat::select(leat::with_stop(kind.wait(), stop.get_token()), leat::sleep_for(1h)));
+  CHECK(std::get<0>(stopped) == errc::cancelled);
+  kind.wake();
+  CHECK(kind.remains());
+}
+TEMPLATE_TEST_CASE("wait: its limit in a select ends it without an effect", "[sync]",
+                   LEAT_TEST_WAITS) {
+  leat::sim::run(limited_in_select<TestType>());
+}
+
+template <class Kind>
 task<> wake_later(Kind& kind) {
   co_await leat::sleep_for(1ms);
   kind.wake();
@@ -183,7 +205,7 @@ task<> select_wins() {
   Kind kind;
   task_group group;
   group.spawn(wake_later(kind));
-  auto done = co_await leat::select(leat::sleep_for(1h), kind.wait());
+  auto done = co_await leat::select(leat::sleep_for(1h), leat::with_timeout(kind.wait(), 1h));
   CHECK(done.index() == 1);
   co_await group.join();
 }
@@ -323,7 +345,7 @@ TEMPLATE_TEST_CASE("wait: a stop of its coordinator ends the wait of a thread", 
   leat_test::outcome waiting;
   leat_test::outcome later;
   std::atomic<bool> started{false};
-  leat::coordinator c({.name = "training"});
+  leat::coordinator c("training");
   c.start_thread("reader", [&](const std::stop_token&) {
     started = true;
     waiting = leat_test::outcome_of([&] { kind.wait_blocking(); });
@@ -371,6 +393,22 @@ TEMPLATE_TEST_CASE("wait: a coroutine of another library that is destroyed has n
   loop.run_ready();
   waiting.handle.destroy();
   kind.wake();
+  CHECK(kind.remains());
+  loop.run_ready();
+  CHECK_FALSE(done);
+}
+
+TEMPLATE_TEST_CASE("wait: a coroutine of another library destroyed before its turn has no effect",
+                   "[sync]", LEAT_TEST_WAITS) {
+  TestType kind;
+  bool done = false;
+  leat_test::asio_loop loop;
+  leat_test::foreign_coroutine waiting;
+  static_cast<void>(loop.get_scheduler());
+  asio::post(loop.context(), [&] { waiting = wait_in_foreign(kind, done); });
+  loop.run_ready();
+  kind.wake();
+  waiting.handle.destroy();
   CHECK(kind.remains());
   loop.run_ready();
   CHECK_FALSE(done);

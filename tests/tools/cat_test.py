@@ -7,6 +7,7 @@ import gzip
 import os
 import pathlib
 import resource
+import select
 import signal
 import struct
 import subprocess
@@ -140,6 +141,23 @@ class Damage(ToolTest):
         self.assertEqual(self.leat('cat', '--on-damage', 'skip-file', self.path, status=1),
                          self.lines(0, 1))
         self.leat('cat', '--on-damage', 'ignore', self.path, status=2)
+
+    def test_the_hint_is_only_for_tfrecord_files(self):
+        self.write('a.csv', b'a,b\n1,"x\n')
+        self.write('a.txt.gz', gzip.compress(b'x\n' * 100)[:-9])
+        self.write('t.json', b'no trace')
+        pipeline = '[source]\nformat = "FORMAT"\nfiles = ["FILE"]\n'
+        for form, name in ('csv', 'a.csv'), ('lines', 'a.txt.gz'), ('tfrecord', self.path):
+            self.write(form, pipeline.replace('FORMAT', form).replace('FILE', name).encode())
+        for command in (['convert', 'a.csv', '-o', 'b'], ['convert', 'a.txt.gz', '-o', 'b'], ['run', 'csv'],
+                        ['run', 'lines'], ['trace', 't.json']):
+            self.leat(*command, status=1)
+            self.assertTrue(self.errors.startswith('leat: '), self.errors)
+            self.assertNotIn('Try', self.errors)
+        self.leat('run', 'tfrecord', status=1)
+        self.assertRegex(self.errors, "\nTry 'leat verify' .*, or 'leat repair' .*\n$")
+        self.leat('convert', '--from', 'tfrecord', self.path, '-o', 'b', status=1)
+        self.assertRegex(self.errors, "\nTry '--on-damage resync' .*, or 'leat repair' .*\n$")
 
     def test_the_hint_is_printed_once(self):
         self.leat('cat', self.path, self.path, status=1)
@@ -279,11 +297,33 @@ class Example(ToolTest):
     def test_a_record_that_is_not_an_example_is_an_error(self):
         path = self.write('c', records_file('just text', self.record))
         got = self.leat('cat', '--example', path, status=1)
-        self.assertIn('record 0 at offset 0: not a tf.train.Example', self.errors)
+        message = 'c, record 0 at offset 0 is not a tf.train.Example: '
+        self.assertIn(message, self.errors)
         self.assertIn('record 1', got)
         lines = self.leat_json('cat', '--example', path, status=1)
-        self.assertEqual(lines[0]['error']['message'], 'not a tf.train.Example')
+        self.assertIn(message, lines[0]['error']['message'])
         self.assertIn('example', lines[1])
+
+    def test_a_name_that_is_not_utf8_is_an_error(self):
+        two = field(1, b''.join(field(1, field(1, name) + field(2, feature([7])))
+                                for name in (b'a\xff', b'a\xfe')))
+        path = self.write('c', records_file(two))
+        for form in (), ('--json',):
+            got = self.leat(*form, 'cat', '--example', path, status=1)
+            self.assertIn("record 0 at offset 0 is not a tf.train.Example: a name that is not UTF-8 "
+                          "at offset 6: 'a\\xff'", (got if form else self.errors).replace('\\\\', '\\'))
+        self.assertNotIn('tf.train.Example, 2', self.leat('stat', path))
+
+    def test_a_list_of_examples_is_not_an_example(self):
+        # ExampleListWithContext of tensorflow/ranking: serialized Examples, and one for the context.
+        for answer in b'short', b'long' * 50:
+            documents = field(1, example(answer=[answer], relevance=[1])) + field(1, example(answer=[b'no']))
+            context = field(2, example(query=[b'what']))
+            for record in documents + context, documents, context:
+                path = self.write('c', records_file(record))
+                self.assertEqual(self.leat('cat', '--example', path, status=1), '')
+                self.assertIn('record 0 at offset 0 is not a tf.train.Example: ', self.errors)
+                self.assertIn('in 0 of the first 1 record', self.leat('stat', path))
 
     def test_every_truncated_example_is_shorter_or_an_error(self):
         for size in range(len(self.record)):
@@ -367,13 +407,44 @@ class Ends(ToolTest):
     def test_a_signal_ends_a_command_whose_output_is_not_read(self):
         path = self.write('large', records_file(*('x' * 1000 for _ in range(2000))))
         cat = subprocess.Popen([LEAT, 'cat', path], stdout=subprocess.PIPE)
-        before = held = 0
-        while held == 0 or held != before:  # until it cannot write more
-            before, held = held, self.bytes_in(cat.stdout)
-            time.sleep(0.05)
+        self.wait_until_full(cat.stdout)
         cat.send_signal(signal.SIGTERM)
         self.assertEqual(cat.wait(30), -signal.SIGTERM)
         cat.stdout.close()
+
+    def test_full_nonblocking_outputs(self):
+        content = bytearray(records_file(*('x' * 1000 for _ in range(200))))
+        for at in range(12, len(content), 2 * 1016):  # in every second record
+            content[at] ^= 1
+        command = [LEAT, 'cat', '--on-damage', 'resync', self.write('damaged', content)]
+        blocking = subprocess.run(command, capture_output=True, timeout=60)
+        self.assertGreater(min(len(blocking.stdout), len(blocking.stderr)), 8 << 10)
+
+        pipes = [os.pipe(), os.pipe()]
+        for reading, writing in pipes:
+            fcntl.fcntl(reading, fcntl.F_SETPIPE_SZ, 4096)
+            os.set_blocking(writing, False)
+        cat = subprocess.Popen(command, stdout=pipes[0][1], stderr=pipes[1][1])
+        for _, writing in pipes:
+            os.close(writing)
+        self.wait_until_full(pipes[0][0])
+        texts = [b'', b'']
+        unread = {reading: i for i, (reading, _) in enumerate(pipes)}
+        while unread:
+            for reading in select.select(list(unread), [], [])[0]:
+                part = os.read(reading, 4096)
+                texts[unread[reading]] += part
+                if not part:
+                    del unread[reading]
+                    os.close(reading)
+        self.assertEqual(cat.wait(30), blocking.returncode)
+        self.assertEqual(texts, [blocking.stdout, blocking.stderr])
+
+    def wait_until_full(self, pipe):
+        before = held = 0
+        while held == 0 or held != before:  # until the command cannot write more
+            before, held = held, self.bytes_in(pipe)
+            time.sleep(0.05)
 
     @staticmethod
     def bytes_in(pipe):

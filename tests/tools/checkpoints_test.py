@@ -172,4 +172,5 @@ class Checkpoints(ToolTest):
         self.leat('checkpoints', '--show', 'd/notes.txt', status=1)
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -69,6 +69,60 @@ class Convert(ToolTest):
         self.leat('convert', 'a.txt', '-o', 'b.tfrecord')
         self.assertEqual(self.content('b.tfrecord'), self.content('a.tfrecord'))
 
+    def test_records_that_readers_would_decompress_are_rejected(self):
+        stored = b'(\xcf\0\xff\x7f\0\x80'  # a window of 1 KiB, and 32767 bytes as they are
+        for records, what in (([b'\x1f\x8b\x08abc', b'def678ghi'], 'GZIP'), ([b'x^abcd123', b'def678ghi'], 'ZLIB'),
+                              ([b'x\x01a', b'def'], 'ZLIB'), ([stored + b'12', *[b'line 6789'] * 1000], 'ZLIB'),
+                              ([stored + b'12', b'too short'], None), ([b'HK345', b'67890'], None)):
+            records = [r[:len(records[-1])].ljust(len(records[-1]), b'.') for r in records]
+            self.write('a.tfrecord', records_file(*records))
+            for name in 'a.txt', 'a.bin':
+                compression = []
+                if what:
+                    self.leat('convert', 'a.tfrecord', '-o', name, status=1)
+                    self.assertIn(f'{name}: record 0 begins like a {what} file, which readers would '
+                                  'decompress: compress the output', self.errors)
+                    self.assertEqual(self.files(), ['a.tfrecord'])
+                    compression = ['--to-compression', 'gzip']
+                self.leat('convert', 'a.tfrecord', '-o', name, *compression)
+                size = ['--record-size', len(records[0])] if name == 'a.bin' else []
+                self.leat('convert', name, *size, '-o', 'b.tfrecord')
+                self.assertEqual(self.content('b.tfrecord'), self.content('a.tfrecord'))
+                os.remove(self.folder / name)
+                os.remove(self.folder / 'b.tfrecord')
+        self.write('a.tfrecord', records_file(b'\x1f\x8b\x08', b'def'))
+        self.leat('convert', 'a.tfrecord', '--to', 'lines', '-o', '-', status=1)
+        self.assertIn('-: record 0 begins like a GZIP file', self.errors)
+
+    def test_the_beginning_of_csv_is_quoted_if_readers_would_decode_it(self):
+        stored = b'(\xcf\0\xff\x7f\0\x80'  # a window of 1 KiB, and 32767 bytes as they are
+        for value in (b'\xef\xbb\xbfx', b'\xff\xfex', b'\xfe\xff', b'\x1f\x8b\x08x', b'x^', b'x\x01y', b'x\x9c',
+                      stored):
+            for rest in ({}, {'b': [b'y']}):
+                rows = [example(a=[b'x'], **rest)] * 2000
+                self.write('a.tfrecord', records_file(example(a=[value], **rest), *rows))
+                self.leat('convert', 'a.tfrecord', '--no-header', '-o', 'a.csv')
+                self.assertEqual(self.content('a.csv'),
+                                 b'"' + value + (b'",y\n' + b'x,y\n' * 2000 if rest else b'"\n' + b'x\n' * 2000))
+                self.leat('convert', 'a.csv', '--columns', ','.join(['a', *rest]), '-o', 'b.tfrecord')
+                self.assertEqual(self.content('b.tfrecord'), self.content('a.tfrecord'))
+        for name in '\ufeffa', 'x^', 'x\x01':
+            self.write('a.tfrecord', records_file(example(**{name: [b'v']}), example(**{name: [b'']})))
+            self.leat('convert', 'a.tfrecord', '-o', 'a.csv')
+            self.leat('convert', 'a.csv', '-o', 'b.tfrecord')
+            self.assertEqual(self.content('b.tfrecord'), self.content('a.tfrecord'))
+        for name in 'a', 'x', 'Hx', 'h,x', 'na\u00efve':  # as usual
+            self.write('a.tfrecord', records_file(example(**{name: [b'v']})))
+            self.leat('convert', 'a.tfrecord', '--delimiter', 'tab', '-o', 'a.csv')
+            self.assertEqual(self.content('a.csv'), name.encode() + b'\nv\n')
+
+    def test_a_single_column_may_have_an_empty_name(self):
+        self.write('a.tfrecord', records_file(example(**{'': [b'x']}), example(**{'': [b'']})))
+        self.leat('convert', 'a.tfrecord', '-o', 'a.csv')
+        self.assertEqual(self.content('a.csv'), b'""\nx\n""\n')
+        self.leat('convert', 'a.csv', '-o', 'b.tfrecord')
+        self.assertEqual(self.content('b.tfrecord'), self.content('a.tfrecord'))
+
     def test_csv(self):
         self.write('a.csv', b'\xef\xbb\xbfage,name\r\n42,"Ada ""L"", x"\n,"two\nlines"\n')
         self.leat('convert', 'a.csv', '-o', 'a.tfrecord')
@@ -182,6 +236,14 @@ class Convert(ToolTest):
         self.leat('convert', 'a.tfrecord', '-o', 'a.csv', status=1)
         self.assertIn('record 0 has no features', self.errors)
 
+    def test_a_column_that_is_not_utf8_is_a_data_error(self):
+        self.write('a.csv', b'a,gr\xfcn\n1,2\n')
+        self.leat('convert', 'a.csv', '-o', 'a.tfrecord', status=1)
+        self.assertIn("a.csv, line 1: column 'gr\\xfcn' is not UTF-8", self.errors)
+        self.assertEqual(self.files(), ['a.csv'])
+        self.leat('convert', 'a.csv', '--columns', 'a,b', '--skip-lines', 1, '-o', 'a.tfrecord')
+        self.assertEqual(self.leat('count', 'a.tfrecord').split(), ['1', 'a.tfrecord'])
+
     def test_a_missing_column_is_a_data_error(self):
         self.write('a.tfrecord', records_file(example(a=[1], b=[2])))
         self.write('b.tfrecord', records_file(example(a=[1])))
@@ -204,8 +266,8 @@ class Convert(ToolTest):
         for header, why in [
                 (b'a,b', "line 1: --select: column 'age' is not in the header, which has 'a', 'b'"),
                 (b'age,age', "line 1: --select: column 'age' occurs twice in the header"),
-                (b'age,b\n1\n', 'line 2: row has 1 field, but the header has 2 columns'),
-                (b'age,b\nx,1\n', "line 2: column 'age': value 'x' is not of type int64")]:
+                (b'age,b\n1\n', 'line 2, byte 2: number of fields is 1, must be 2'),
+                (b'age,b\nx,1\n', "line 2, byte 1, field 0 ('age'): 'x' is not a valid int64")]:
             self.write('c.csv', header)
             self.leat('convert', 'c.csv', '--select', 'age:int64', '-o', 'c.tfrecord', status=1)
             self.assertIn('c.csv, ' + why, self.errors)
@@ -217,12 +279,43 @@ class Convert(ToolTest):
         # From csv-spectrum, location_coordinates.csv: quotes that are minutes and seconds.
         self.write('a.csv', b'lat,lon\n38\xc2\xb0 53\' 55.133" N,"1\n"",x\n')
         self.leat('convert', 'a.csv', '-o', 'a.tfrecord', status=1)
-        self.assertIn('line 2: quote in an unquoted field: set --no-quotes', self.errors)
+        self.assertRegex(self.errors, 'quote in an unquoted field: .*set --no-quotes; the record begins in line 2')
         self.leat('convert', 'a.csv', '--no-quotes', '-o', 'a.tfrecord')
         self.assertEqual([line['example']['features']['lat']['bytes'] for line in
                           self.leat_json('cat', '--example', 'a.tfrecord')],
                          [['38\xb0 53\' 55.133" N'], ['""']])
         self.leat('convert', 'a.tfrecord', '--no-quotes', '-o', 'x.csv', status=2)
+
+    def test_rows_of_csv_end_with_any_line_end(self):
+        for text in (b'a,b\r1,2\r3,4\r', b'a,b\r1,2\r3,4', b'a,b\n1,2\r3,4\n', b'a,b\r\n1,2\r\n3,4\r\n',
+                     b'\xef\xbb\xbfa,b\r1,2\r3,4\r', b'\n\na,b\n\n1,2\n\n\n3,4\n\n'):
+            self.write('a.csv', text)
+            self.leat('convert', 'a.csv', '--select', 'b:int64,a', '-o', 'b.csv')
+            self.assertEqual(self.content('b.csv'), b'b,a\n2,1\n4,3\n')
+
+    def test_a_blank_line_is_a_row_of_one_column(self):
+        self.write('a.csv', b'a\n1\n\n3\n')
+        for kind, flags in ('int64', []), ('float', []), ('bytes', ['--no-quotes']):
+            self.leat('convert', 'a.csv', '--select', 'a:' + kind, *flags, '-o', 'b.csv')
+            self.assertEqual(self.content('b.csv'), b'a\n1\n""\n3\n')
+
+    def test_csv_in_utf_16_is_refused_as_such(self):
+        for codec in 'utf-16', 'utf-32':
+            self.write('a.csv', 'a,b\n1,2\n'.encode(codec))
+            self.leat('convert', 'a.csv', '-o', 'a.tfrecord', status=1)
+            self.assertIn('a.csv, record 0 at offset 0: text is UTF-16: convert the file to UTF-8', self.errors)
+
+    def test_records_of_csv_above_the_limit(self):
+        self.write('a.csv', b'a,b\n1,"' + b'2\n' * 100 + b'"\n')
+        self.leat('convert', 'a.csv', '--max-record-size', 100, '-o', 'a.tfrecord', status=1)
+        self.assertIn('record 1 at offset 4: record is larger than the limit max_record_size of 100', self.errors)
+        self.leat('convert', 'a.csv', '-o', 'a.tfrecord')
+
+    def test_corrupt_rows_of_csv_can_be_skipped(self):
+        self.write('a.csv', b'a,b\n1,"x\n2,y\n3,"z"\n')
+        self.leat('convert', 'a.csv', '--on-damage', 'skip', '-o', 'b.csv', status=1)
+        self.assertEqual(self.content('b.csv'), b'a,b\n2,y\n3,z\n')
+        self.assertIn('record 1 at offset 4', self.errors)
 
     def test_conversions_to_csv_that_are_rejected(self):
         self.write('a.tfrecord', records_file(example(a=[1])))
@@ -237,23 +330,25 @@ class Convert(ToolTest):
 
     def test_csv_errors_contain_the_line(self):
         for text, message in [
-                (b'a,b\n1,2\n1\n', 'a.csv, line 3: row has 1 field, but there are 2 columns'),
-                (b'a,b\n1,2,3\n', 'line 2: row has 3 fields, but'),
+                (b'a,b\n1,2\n1\n', 'a.csv, line 3, byte 2: number of fields is 1, must be 2'),
+                (b'a,b\r"1\n2",\r\n\n1\r', 'a.csv, line 5, byte 2: number of fields is 1, must be 2'),
+                (b'a,b\n1,2,3\n', 'line 2, byte 5: number of fields is 3, must be 2'),
                 (b'a,b,a\n1,2,3\n', "line 1: column 'a' occurs twice in the header"),
-                (b'a,b\n1,"2\n', 'line 2: file ends within a quoted field'),
-                (b'a,b\n1,"2"3\n', 'line 2: text after a quoted field'),
-                (b'a,b\n1,2"3\n', 'line 2: quote in an unquoted field')]:
+                (b'a,b\n1,"2\n', 'record 1 at offset 4: byte 3: quoted field has no closing quote; the record '
+                 'begins in line 2'),
+                (b'a,b\n1,"2"3\n', 'byte 5: quote in a quoted field'),
+                (b'a,b\n1,2"3\n', 'byte 4: quote in an unquoted field')]:
             self.write('a.csv', text)
             self.leat('convert', 'a.csv', '-o', 'a.tfrecord', status=1)
             self.assertIn(message, self.errors)
             self.assertEqual(self.files(), ['a.csv'])
         self.write('a.csv', b'1,x\n')
         self.leat('convert', 'a.csv', '--columns', 'a:int64,b:int64', '-o', 'b', status=1)
-        self.assertIn("a.csv, line 1: column 'b': value 'x' is not of type int64", self.errors)
+        self.assertIn("a.csv, line 1, byte 3, field 1 ('b'): 'x' is not a valid int64", self.errors)
         self.leat('convert', 'a.csv', '--skip-lines', 1, '--columns', 'a', '-o', 'b')
         self.write('a.csv', b'title\na,b\n1\n')
         self.leat('convert', 'a.csv', '--skip-lines', 1, '-o', 'b', status=1)
-        self.assertIn('a.csv, line 3: row has 1 field, but there are 2 columns', self.errors)
+        self.assertIn('a.csv, line 3, byte 2: number of fields is 1, must be 2', self.errors)
         for columns in ('', 'a:int32', ':int64', 'a,,b', 'a:int64,b,a:float'):
             self.leat('convert', 'a.csv', '--columns', columns, '-o', 'b', status=2)
         self.leat('convert', 'a.csv', '--select', '', '-o', 'b', status=2)

@@ -113,7 +113,7 @@ class Usage(ToolTest):
         os.mkdir(self.folder / 'dir')
         for arguments, status, message in [
                 (['cat', '--records', 3, 'a'], 1, 'a: record 3 is out of range: the file has 1 record'),
-                (['cat', '--example', 'a'], 1, 'a, record 0 at offset 0: not a tf.train.Example'),
+                (['cat', '--example', 'a'], 1, 'a, record 0 at offset 0 is not a tf.train.Example'),
                 (['repair', 'text', '-o', 'b'], 1, 'text: no intact record found: output not written'),
                 (['convert', 'a', '--from', 'tfrecord', '--to', 'lines', '-o', 'dir'], 1,
                  'dir: not a regular file: choose another output path'),

@@ -179,7 +179,7 @@ class Report(ToolTest):
             for c in page.of('polyline'):
                 for number in re.split('[ ,]', c['points']):
                     self.assertTrue(math.isfinite(float(number)), name)
-        self.run_of('steps', scalar('v', (1 << 63) - 1, 1), scalar('v', 1, 2))
+        self.run_of('steps', scalar('v', 1, 2), scalar('v', (1 << 63) - 1, 1))
         self.assertEqual(len(self.page('steps').of('polyline')), 1)
 
     def test_many_points_are_thinned_and_peaks_stay(self):
@@ -226,7 +226,15 @@ class Report(ToolTest):
         self.assertEqual(run['scalars']['v']['values'], [1] * 5 + [2] * 3)
         self.assertEqual(run['scalars']['v']['wall_times'][0], 1.5e9 + 1)
         self.assertEqual(run['discarded'], 5)
-        self.assertIn('5 discarded after a restart', self.leat('report', 'logs'))
+        self.assertIn('5 discarded, because their steps were repeated', self.leat('report', 'logs'))
+
+    def test_a_restart_without_a_start_discards_repeated_steps(self):
+        self.run_of('logs', *[scalar('v', s, 1) for s in range(1, 11)],
+                    *[scalar('v', s, 2) for s in range(6, 9)])
+        run, = self.leat_json('report', 'logs')
+        self.assertEqual(run['scalars']['v']['steps'], list(range(1, 9)))
+        self.assertEqual(run['scalars']['v']['values'], [1] * 5 + [2] * 3)
+        self.assertEqual(run['discarded'], 5)
 
     def test_runs_are_named_by_their_path(self):
         for name in ('logs', 'logs/x', 'logs/x/y', 'more'):
@@ -245,6 +253,14 @@ class Report(ToolTest):
                                 (('link', 'more', 'logs'), ['link/x', 'link/y', 'more'])):
             self.assertEqual([r['name'] for r in self.leat_json('report', *named)], expected)
             self.assertEqual(len(self.page(*named).of('polyline', 'curve')), len(expected))
+
+    def test_links_that_lead_back_end(self):
+        self.run_of('logs', scalar('v', 1, 1))
+        self.run_of('logs/z', scalar('v', 1, 1))
+        for name in 'a', 'b':
+            os.symlink('.', self.folder / 'logs' / name)
+        os.symlink('z', self.folder / 'logs' / 'zz')
+        self.assertEqual([r['path'] for r in self.leat_json('report', 'logs')], ['logs', 'logs/z'])
 
     def test_more_runs_than_colours(self):
         for i in range(11):
@@ -462,6 +478,18 @@ setTimeout(() => {
         self.assertEqual(self.leat('report', 'logs', '--json', '-o', 'runs.json'), '')
         self.assertEqual((self.folder / 'runs.json').read_text(), printed)
         self.assertEqual(len(printed.splitlines()), 2)
+
+    def test_an_event_file_is_not_replaced(self):
+        path = self.run_of('logs/a', scalar('v', 1, 1))
+        unreadable = self.run_of('logs/b', b'no event')
+        os.link(path, self.folder / 'link')
+        for name in path, unreadable, self.folder / 'link':
+            content = pathlib.Path(name).read_bytes()
+            for form in [], ['--json']:
+                self.assertEqual(self.leat('report', 'logs', '-o', name, *form, status=2), '')
+                self.assertIn('1.0: output would replace this input file', self.errors)
+                self.assertEqual(pathlib.Path(name).read_bytes(), content)
+        self.leat('report', 'logs/a', '-o', 'logs/a/page.html')
 
     def test_damage_is_skipped_and_reported(self):
         path = self.run_of('logs', scalar('v', 1, 1), scalar('v', 2, 2), scalar('v', 3, 3))

@@ -144,6 +144,27 @@ class Formats(RunTest):
         self.assertEqual(self.leat('run', '-', '--print', 'a.txt',
                                    input=b'[source]\nformat = "lines"\n'), 'a\n')
 
+    def test_an_existing_name_is_not_a_pattern(self):
+        self.write('run[1].txt', b'name\n')
+        self.write('run1.txt', b'match\n')
+        text = '[source]\nformat = "lines"\n'
+        for name, line in (('run[1].txt', 'name\n'), (r'run\[1\].txt', 'name\n'),
+                           ('run[12].txt', 'match\n')):
+            self.assertEqual(self.run_it(text, '--print', name), line)
+            self.assertEqual(self.leat('convert', '--from', 'lines', name, '--to', 'lines', '-o', '-'),
+                             line)
+        self.write('b\\c.txt', b'backslash\n')
+        self.write('bc.txt', b'none\n')
+        self.write('de.txt', b'escaped\n')
+        for name, line in (('b\\c.txt', 'backslash\n'), (r'b\\c.txt', 'backslash\n'), (r'b\\\c.tx?', 'backslash\n'),
+                           (r'd\e.txt', 'escaped\n')):
+            self.assertEqual(self.run_it(text + f"files = ['{name}']\n", '--print'), line)
+            self.assertEqual(self.run_it(text, '--print', name), line)
+            self.assertEqual(self.leat('convert', '--from', 'lines', name, '--to', 'lines', '-o', '-'),
+                             line)
+        self.run_it(text, '--print', r'run\[2\].txt', status=3)
+        self.assertIn(r"no file matches 'run\[2\].txt'", self.errors)
+
 
 class Stages(RunTest):
     def test_the_order_does_not_depend_on_the_number_of_workers(self):
@@ -201,6 +222,22 @@ class Stages(RunTest):
             'age': {'dtype': 'int64', 'shape': [2], 'values': [36, 85]},
             'weight': {'dtype': 'float32', 'shape': [2], 'values': [0.1, 2.0]}}})
         self.assertEqual(second['columns']['age']['values'], [-1])
+
+    def test_records_of_csv_with_line_ends(self):
+        text = PEOPLE.replace('"lines"', '"csv"').replace('skip_header_lines', 'skip_header_records')
+        self.write('people.csv', b'\xef\xbb\xbf"na\nme",age,weight\n"Ada\nL.",36,0.1\r\n\nBob,,2\rEve,1,3')
+        batches, _ = self.run_json(text, '--print')
+        self.assertEqual([b['columns']['name']['values'] for b in batches], [['Ada\nL.', 'Bob'], ['Eve']])
+        self.write('people.csv', b'name,age,weight\nAda,36,0.1\nBob,"x\ny",2\n')
+        self.run_it(text, status=1)
+        self.assertIn("people.csv, record 2 at offset 27, byte 5, field 1 ('age')", self.errors)
+        self.write('people.csv', b'name,age,weight\nAda,36,0.1\nBob,"1,2\nEve,1,"3\n')
+        self.run_it(text, status=1)
+        self.assertIn('people.csv, record 2 at offset 27: byte 16: quote in a quoted field', self.errors)
+        header = text.replace('columns = [', 'header = true\ncolumns = [')
+        self.write('people.csv', b'"w,1",weight,age,name\n0,0.1,36,"Ada\nL."\n')
+        [batch], _ = self.run_json(header, '--print')
+        self.assertEqual(batch['columns']['name']['values'], ['Ada\nL.'])
 
     def test_csv_columns_are_found_by_the_header(self):
         text = PEOPLE.replace('columns = [', 'header = true\ncolumns = [').replace('["people.csv"]', '["?.csv"]')
@@ -391,6 +428,43 @@ class Outputs(RunTest):
                     'shards = 1\n', status=2)
         self.assertIn(f'{name}: output would replace this input file', self.errors)
 
+    def test_the_declaration_is_not_replaced(self):
+        self.write('a.txt', b'x\n')
+        text = '[source]\nformat = "lines"\nfiles = ["a.txt"]\n[output]\nkind = "write"\npath = "p.toml"\n'
+        os.link(self.write('p.toml', text.encode()), self.folder / 'link')
+        self.leat('run', 'p.toml', status=2)
+        self.assertIn('p.toml: output would replace this input file', self.errors)
+        self.leat('run', 'p.toml', '-o', 'link', status=2)
+        with open(self.folder / 'p.toml') as declaration:
+            self.leat('run', '-', stdin=declaration, status=2)
+        self.assertIn('-: output would replace this input file', self.errors)
+        self.assertEqual(self.content('p.toml'), text.encode())
+        self.leat('run', 'p.toml', '--count')
+
+    def test_the_quarantine_is_no_input_and_no_output(self):
+        self.write('a.txt', b'x\n')
+        os.link(self.folder / 'a.txt', self.folder / 'hard')
+        os.symlink('out.tfrecord', self.folder / 'soft')
+        text = ('[source]\nformat = "lines"\nfiles = ["a.txt"]\nquarantine = "NAME"\n'
+                '[output]\nkind = "write"\npath = "out.tfrecord"\nindex = true\n')
+        sharded = text.replace('"out.tfrecord"\nindex = true', '"s"\nformat = "tfrecord"\nshards = 1')
+        use = {'a.txt': 'the input file a.txt', 'hard': 'the input file a.txt',
+               'p.toml': 'the input file p.toml', 'out.tfrecord': 'an output file',
+               './out.tfrecord': 'an output file', 'soft': 'an output file',
+               'out.tfrecord.index': 'an output file',
+               's-00000-of-00001.tfrecord': 'an output file'}
+        for name, what in use.items():
+            declared = (sharded if name.startswith('s-') else text).replace('NAME', name)
+            self.run_it(declared, status=2)
+            self.assertIn(f"{name}: the quarantine file is also {what}: choose another path for "
+                          "'quarantine'", self.errors)
+            self.assertEqual(self.content('p.toml'), declared.encode())
+        self.assertEqual(self.content('a.txt'), b'x\n')
+        self.assertEqual({p.name for p in self.folder.iterdir()}, {'a.txt', 'hard', 'soft', 'p.toml'})
+        self.run_it(text.replace('NAME', 'a.txt').replace('write', 'count').split('path')[0], status=2)
+        for _ in range(2):
+            self.run_it(text.replace('NAME', 'lost.json'))
+
     def test_limit(self):
         self.write('a.txt', b''.join(b'%d\n' % i for i in range(1000)))
         text = '[source]\nformat = "lines"\nfiles = ["a.txt"]\nnum_epochs = "endless"\n'
@@ -532,8 +606,8 @@ class Errors(RunTest):
                      "2:1: [source] of format 'tfrecord': unknown key 'fils': use one of block, ")
         self.refused('[source]\nfiles = "a"\n',
                      "2:9: [source] of format 'tfrecord': files: give a list of texts, not \"a\"")
-        self.refused('[source]\nformat = "csv"\n', '2:10: [source]: format: give "fixed", "indexed", '
-                     '"lines", "tfrecord" or "whole_files", not "csv"')
+        self.refused('[source]\nformat = "json"\n', '2:10: [source]: format: give "csv", "fixed", '
+                     '"indexed", "lines", "tfrecord" or "whole_files", not "json"')
         for key, value, message in [
                 ('interleave', '0', 'give a whole number from 1 to 1024, not 0'),
                 ('block', '-1', 'give a whole number of 1 or more, not -1'),
@@ -589,6 +663,10 @@ class Errors(RunTest):
         for delimiter in '', ';;':
             self.run_it(PEOPLE + f'delimiter = "{delimiter}"\n', status=2)
             self.assertIn('delimiter: give one character, such as ";"', self.errors)
+        as_csv = PEOPLE.replace('"lines"', '"csv"').replace('skip_header_lines', 'skip_header_records')
+        for setting in 'delimiter = ";"\n', 'quotes = false\n':
+            self.run_it(as_csv + setting, status=2)
+            self.assertRegex(self.errors, r'(delimiter|quotes): give the (delimiter|value) that \[source\] has')
         for select, message in (('-1, 0, 1', 'select: give field numbers of 0 or more'),
                                 ('0', 'select has 1 fields for 3 columns'),
                                 ('1, 0, 2', 'select must be in strictly ascending order')):
@@ -604,7 +682,10 @@ class Errors(RunTest):
         self.refused(with_header('true', PEOPLE.replace('skip_header_lines = 1\n', '')),
                      f'8:1: {at}: header = true requires skip_header_lines of at least 1 in [source]')
         self.refused(with_header('true', PEOPLE.replace('"lines"', '"tfrecord"').replace(
-            'skip_header_lines = 1\n', '')), f'10:10: {at}: header: only a source of format "lines" has a header')
+            'skip_header_lines = 1\n', '')), f'10:10: {at}: header: only a source of format "csv" or "lines" has a header')
+        as_csv = PEOPLE.replace('"lines"', '"csv"').replace('skip_header_lines', 'skip_header_records')
+        self.refused(with_header('true', as_csv.replace('skip_header_records = 1\n', '')),
+                     f'8:1: {at}: header = true requires skip_header_records of at least 1 in [source]')
         self.refused(with_header('true') + 'select = [0, 1, 2]\n', f'17:10: {at}: select: ')
         self.refused(with_header('"name,age"'), f'9:1: {at}: ')
         self.assertIn("'weight'", self.errors)

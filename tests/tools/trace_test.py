@@ -2,6 +2,7 @@
 """leat trace: the summary of a trace, of one that is cut off, and of files that are no traces."""
 
 import json
+import resource
 
 from support import ToolTest, main
 
@@ -15,7 +16,7 @@ EVENTS = [
     {'ph': 'b', 'name': 'sleep', 'pid': 1, 'cat': 'task', 'id': '2.1', 'ts': 10, 'args': {'at': 'a.cpp:2 in read'}},
     {'ph': 'e', 'name': 'sleep', 'pid': 1, 'cat': 'task', 'id': '2.1', 'ts': 50},
     {'ph': 'X', 'name': 'reader', 'pid': 1, 'cat': 'run', 'tid': 1, 'ts': 50, 'dur': 400,
-     'args': {'task': '2.1', 'from': 'a.cpp:2 in read', 'until': 'a.cpp:3 in read', 'request': '7'}},
+     'args': {'task': '2.1', 'from': 'a.cpp:2 in read', 'until': 'a.cpp:3 in read', 'local.request': '7'}},
     {'ph': 'b', 'name': "pop from queue 'lines'", 'pid': 1, 'cat': 'task', 'id': '2.1', 'ts': 450,
      'args': {'at': 'a.cpp:3 in read'}},
     {'ph': 'X', 'name': 'turn', 'pid': 1, 'cat': 'turn', 'tid': 1, 'ts': 50, 'dur': 950, 'args': {'runs': 2}},
@@ -66,11 +67,56 @@ class Trace(ToolTest):
             self.assertFalse(s['complete'])
             self.assertEqual(s['runs'], 2)
 
+    def test_a_program_may_be_killed_after_its_first_event(self):
+        first = trace(EVENTS[:1], ',\n')
+        s = self.summary(first)
+        self.assertEqual((s['complete'], s['runs']), (False, 0))
+        self.summary(first.rstrip(b',\n'))
+        for nothing in b'[\n', b'[\n{"name":"pro', b'[\n]\n':
+            self.write('t.json', nothing)
+            self.leat('trace', 't.json', status=1)
+            self.assertIn('it contains no event', self.errors)
+
     def test_list_limits_the_lists(self):
         self.write('t.json', trace([*EVENTS, END]))
         s = json.loads(self.leat('trace', '--json', '--list', '1', 't.json'))
         self.assertEqual(len(s['longest_runs']), 1)
         self.assertNotIn('longest runs', self.leat('trace', '--list', '0', 't.json'))
+
+    def test_task_locals_named_like_arguments_change_no_count(self):
+        events = json.loads(json.dumps(EVENTS))
+        for event in events:
+            if 'at' in event.get('args', {}):
+                event['args'] |= {'local.spawned': '3', 'local.at': 'x'}
+            if 'until' in event.get('args', {}):
+                event['args'] |= {'local.task': '1', 'local.from': '2', 'local.until': '3'}
+        s = self.summary(trace([*events, END]))
+        values = s['longest_runs'][0].pop('values')
+        self.assertEqual(values, {'request': '7', 'task': '1', 'from': '2', 'until': '3'})
+        expected = self.summary(trace([*EVENTS, END]))
+        expected['longest_runs'][0].pop('values')
+        self.assertEqual(s, expected)
+
+    def test_lists_of_any_length_are_in_order(self):
+        # In an order in which each run precedes or follows all earlier ones.
+        times = [n if n % 2 else 100_000 - n for n in range(12_000)]
+        run = EVENTS[4]
+        self.write('t.json', trace([*EVENTS[:2], *({**run, 'ts': n, 'dur': t} for n, t in enumerate(times)), END]))
+        start = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        few = json.loads(self.leat('trace', '--json', '--list', '1', 't.json'))['longest_runs']
+        middle = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        many = json.loads(self.leat('trace', '--json', '--list', '1000000', 't.json'))['longest_runs']
+        end = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        self.assertEqual([r['lasted_us'] for r in many], sorted(times, reverse=True))
+        self.assertEqual(many[:1], few)
+        self.assertLess(end - middle, 4 * (middle - start) + 0.5)  # an insertion into a sorted list: 20 times
+
+    def test_equal_runs_are_listed_in_the_order_of_their_begins(self):
+        run = EVENTS[4]
+        self.write('t.json', trace([*EVENTS[:2], *({**run, 'ts': n} for n in range(20)), END]))
+        for count in 5, 20:
+            s = json.loads(self.leat('trace', '--json', '--list', str(count), 't.json'))
+            self.assertEqual([r['begin_us'] for r in s['longest_runs']], list(range(count)))
 
     def test_other_files_are_rejected_with_their_line(self):
         for contents, message in [

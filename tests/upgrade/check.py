@@ -15,6 +15,9 @@ import unittest
 
 PROJECT = pathlib.Path(sys.argv.pop(1)).resolve()
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(PROJECT / 'tests' / 'support'))
+from command_blocks import blocks_of  # noqa: E402
+
 SCRIPT = PROJECT / 'tools' / 'upgrade_names.py'
 FLAGS = ['-std=c++20', '-fsyntax-only', '-DASIO_STANDALONE', '-DASIO_HAS_CO_AWAIT=1', '-DASIO_HAS_STD_COROUTINE=1',
          f'-I{PROJECT / "include"}']
@@ -52,6 +55,15 @@ class UpgradeNames(unittest.TestCase):
         includes = re.findall(r'#include.leat/(.+)[>"]', self.file.read_text())
         self.assertEqual(len(includes), len(set(includes)))
         self.assertFalse([i for i in includes if '/' in i])
+
+    def test_the_commands_of_the_documents_upgrade_a_folder(self):
+        (self.folder / 'tools').symlink_to(PROJECT / 'tools')
+        (self.folder / 'src').mkdir()
+        file = self.folder / 'src' / 'program.cpp'
+        for block in blocks_of(PROJECT, 'tests/upgrade/check.py'):
+            file.write_text('#include <leat/core/task.hpp>\n')
+            subprocess.run(['sh', '-e', '-c', block.text], cwd=self.folder, check=True, stdout=subprocess.DEVNULL)
+            self.assertEqual(file.read_text(), '#include <leat/async.hpp>\n')
 
     def test_what_is_uncertain_is_printed_and_not_changed(self):
         text = (HERE / 'uncertain.cpp').read_text()

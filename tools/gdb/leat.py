@@ -211,10 +211,29 @@ def describe_join(wait, now):
     return f'{describe_scope(wait, now)}, {count(number(scope_of(wait)["tasks_"]), "task")} live'
 
 
+def is_set(timer):
+    return number(timer['index_']) != UNBOUNDED
+
+
+def milliseconds_left(timer, now):
+    return max(signed(timer['when_']) - now, 0) // 1_000_000
+
+
+def decimal_milliseconds(nanoseconds):
+    text = f'{nanoseconds // 1_000_000}.{nanoseconds % 1_000_000:06}'
+    return text.rstrip('0').rstrip('.')
+
+
 def describe_sleep(wait, now):
-    until = signed(as_type(wait.address, 'leat::sleep_wait')['alarm_']['when_'])
-    left = until - now
-    return f'for another {abs(left) // 1_000_000 * (1 if left >= 0 else -1)} ms'
+    sleep = as_type(wait.address, 'leat::sleep_wait')
+    timer = sleep['alarm_']
+    if is_set(timer):
+        return f'for another {milliseconds_left(timer, now)} ms'
+    after, end = signed(sleep['end_']['after']), signed(timer['when_'])
+    length = after if after >= 0 else max(end - signed(wait['since_']), 0)
+    early = boolean(sleep['cancelled_']) and end > now
+    return (f'of {decimal_milliseconds(length)} ms'
+            + (f', stopped {decimal_milliseconds(end - now)} ms early' if early else ''))
 
 
 def offset_text(offset):
@@ -235,49 +254,111 @@ def describe_read(wait, _now):
     return f"'{string_view(w['path_'])}'{offset_text(number(w['offset_']))}"
 
 
-def describe_select(wait, now):
+def template_arguments(name):
+    """'a<b, c<d, e>>' has 'b' and 'c<d, e>'."""
+    arguments, depth, begin = [], 0, name.index('<') + 1
+    for i, c in enumerate(name):
+        if c in '<({':
+            depth += 1
+        elif c in '>)}':
+            depth -= 1
+        if (c == ',' and depth == 1) or (c == '>' and depth == 0):
+            arguments.append(name[begin:i].strip())
+            begin = i + 1
+            if depth == 0:
+                return arguments
+    return arguments
+
+
+def arguments_of(wait):
+    """The branches of each argument of a select or a limit: those of an operation and its limits."""
     select_state = as_type(wait.address, 'leat::detail::select_state')
     functions = referred(select_state['functions_']).address
     name = symbol_at(functions).rsplit('::the_functions', 1)[0]
     branches = as_type(wait.address, name)['branches_']
+    indexed = [branches[field] for field in branches.type.fields() if field.is_base_class]
+    rest = [branch[branch.type.fields()[0]] for branch in indexed]
+    arguments = []
+    for argument in template_arguments(name):
+        limited = argument.startswith('leat::detail::limited_awaiter<')
+        n = len(template_arguments(argument)) if limited else 1
+        arguments.append(rest[:n])
+        rest = rest[n:]
+    return arguments
+
+
+def end_kind(branch):
+    """Of a branch that can limit another one."""
+    names = [f.name for f in branch.type.fields()]
+    if 'token_' in names:
+        return 'stop'
+    return 'timer' if 'end_' in names and 'select_state_' in names else None
+
+
+def describe_argument(branches, now):
+    operation = branches[0] if end_kind(branches[-1]) else branches[-1]
+    words = describe_branch(operation, now)
+    for end in branches:
+        if end is operation:
+            continue
+        timer = as_type(end.address, 'leat::detail::timer')
+        if end_kind(end) == 'stop':
+            words += ', until a stop'
+        else:
+            words += f', {milliseconds_left(timer, now)} ms left' if is_set(timer) else ', expired'
+    return words
+
+
+def describe_select(wait, now):
+    arguments = arguments_of(wait)
+    kinds = [end_kind(a[0]) if len(a) == 1 else None for a in arguments]
     words = []
-    for field in branches.type.fields():
-        if field.is_base_class:
-            words.append(describe_branch(branches[field], now))
-    for one, several in (('a timer', 'timers'), ('a stop', 'stops')):
-        if (count := words.count(one)) > 1:
-            words[words.index(one)] = f'{count} {several}'
-            words = [w for w in words if w != one]
+    for argument, kind in zip(arguments, kinds):
+        if not kind or kinds.count(kind) == 1:
+            words.append(describe_argument(argument, now))
+        elif (several := f'{kinds.count(kind)} {kind}s') not in words:
+            words.append(several)
     return ', or '.join(words)
 
 
-def describe_asio_operation(wait, _now):
+def describe_limit(wait, now):
+    return describe_argument(arguments_of(wait)[0], now)
+
+
+def describe_asio_operation(wait, now):
     kind = as_type(wait['kind_'], 'leat::detail::asio_operation_base::named_kind')
     operation = as_type(wait.address, 'leat::detail::asio_operation_base')
-    cancelled = ', cancelled, not ended yet' if boolean(operation['cancel_requested_']) else ''
-    return string_view(kind['name']) + cancelled
+    words = string_view(kind['name'])
+    if not boolean(operation['cancel_requested_']):
+        return words
+    ms = max(now - signed(operation['cancelled_at_']), 0) // 1_000_000
+    return words + f', cancelled {ms // 1000}.{ms % 1000:03} s ago, not ended yet'
 
 
-def describe_branch(indexed, now):
-    branch = indexed[indexed.type.fields()[0]]
+def describe_branch(branch, now):
     names = [f.name for f in branch.type.fields()]
+    if (kind := end_kind(branch)) == 'stop':
+        return 'a stop'
+    if kind == 'timer':
+        timer = as_type(branch.address, 'leat::detail::timer')
+        return f'a timer ({milliseconds_left(timer, now)} ms left)' if is_set(timer) else 'a timer'
     if 'scope_with_result_' in names:
         return 'a task'
     if 'waiter_' in names:
         wait = branch['waiter_'].cast(gdb.lookup_type('leat::wait_operation'))
-    elif 'token_' in names:
-        return 'a stop'
-    elif 'queue_' not in names and 'select_state_' in names:
-        return 'a timer'
     else:
         wait = referred(branch['operation_']).cast(gdb.lookup_type('leat::wait_operation'))
     return f'{verb_of(wait)} {words_of(wait, now)}'
 
 
+OUTCOMES = ['', 'completed', 'closed', 'cancelled', 'expired']  # of sync_outcome
+
+
 def describe_primitive(wait, _now):
     w = as_type(wait.address, 'leat::detail::sync_waiter')
     if not boolean(w['linked_']['_M_base']['_M_i']):
-        return '(ended)'
+        outcome = OUTCOMES[int(w['outcome_'])]
+        return string_view(wait['kind_'].dereference()['object']) + (f', {outcome}' if outcome else '')
     o = as_type(w['object_'], 'leat::detail::sync_base')
     name = std_string(o['name_'])
     return o['registration_']['type_'].string() + (f" '{name}'" if name else '')
@@ -297,6 +378,7 @@ DESCRIBERS = [
     (re.compile(r'file_operation::file_kind'), describe_file),
     (re.compile(r'read_wait::read_kind'), describe_read),
     (re.compile(r'select_state::select_kind'), describe_select),
+    (re.compile(r'select_state::limit_kind'), describe_limit),
     (re.compile(r'asio_operation<'), describe_asio_operation),
     (re.compile(r'::wait_kind|shared_mutex::|watch_base::|broadcast_base::|oneshot_base::'), describe_primitive),
     (re.compile(r'foreign_kind'), lambda wait, now: 'a foreign operation'),

@@ -1,13 +1,14 @@
 // leat: prints, checks, indexes and converts record files, runs pipelines, and checks the machine.
 
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <fcntl.h>
 #include <map>
+#include <sstream>
 #include <string_view>
 #include <unistd.h>
+#include <utility>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -36,7 +37,7 @@ void program::report(const std::string& path, const problem& why) {
       with_display_path(command ? with_option_names(why.text, *command) : why.text);
   print_error(text);
   set_status(why.result);
-  damaged = damaged || why.code == "data_loss";
+  damaged = damaged || (reads_tfrecords && why.code == "data_loss");
   if (!json) return;
   tool::json line = tool::json::object();
   if (!path.empty()) line["path"] = display_path(path);
@@ -48,9 +49,10 @@ void program::print_hints() const {
   if (!damaged || json || command->get_name() == "repair") return;
   const CLI::Option* const policy = command->get_option_no_throw("--on-damage");
   const bool can_resync = policy && policy->empty();
-  std::fprintf(stderr, "Try %s, or 'leat repair' to copy the intact records of a TFRecord file.\n",
-               can_resync ? "'--on-damage resync' to continue after the damage"
-                          : "'leat verify' to list all damage");
+  const std::string what = can_resync ? "'--on-damage resync' to continue after the damage"
+                                      : "'leat verify' to list all damage";
+  print_plain_error("Try " + what +
+                    ", or 'leat repair' to copy the intact records of a TFRecord file.\n");
 }
 
 namespace {
@@ -132,8 +134,16 @@ int report_usage_error(const CLI::App& app, const std::string& what) {
     command += " " + at->get_name();
   }
   print_error(with_option_names(what, *at));
-  std::fprintf(stderr, "Try '%s --help'.\n", command.c_str());
+  print_plain_error("Try '" + command + " --help'.\n");
   return static_cast<int>(status::usage);
+}
+
+// Prints the text of --help or --version.
+void print_answer(const CLI::App& app, const CLI::Success& which, output& out) {
+  std::ostringstream text;
+  static_cast<void>(app.exit(which, text, text));
+  out.write(std::move(text).str());
+  out.flush();
 }
 
 int run(int argc, char** argv) {
@@ -150,7 +160,8 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {
-    return app.exit(e) == 0 && std::fflush(stdout) == 0 ? 0 : static_cast<int>(status::io);
+    print_answer(app, e, p.out);
+    return 0;
   } catch (const CLI::RequiredError& e) {
     const auto unknown = app.remaining(true);
     const bool named = unknown.empty() || unknown.front().starts_with('-');

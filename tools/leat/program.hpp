@@ -18,9 +18,10 @@ struct program {
   unsigned jobs = 0;                  ///< number of concurrent files; 0: one for each processor
   const CLI::App* command = nullptr;  ///< the chosen subcommand
   output out;
-  std::function<void()> run;   ///< set by the chosen subcommand
-  status result = status::ok;  ///< the worst so far
-  bool damaged = false;        ///< a file was damaged, and the rest of it was not read
+  std::function<void()> run;    ///< set by the chosen subcommand
+  status result = status::ok;   ///< the worst so far
+  bool damaged = false;         ///< a file was damaged, and the rest of it was not read
+  bool reads_tfrecords = true;  ///< the current input is a TFRecord file
 
   /// Raises `result` to `s` if that is worse.
   void set_status(status s) noexcept { result = worse(result, s); }
@@ -28,7 +29,7 @@ struct program {
   /// Prints an error of a file, or of no file if `path` is empty; with --json as an object, too.
   void report(const std::string& path, const problem& why);
 
-  /// Prints, once at the end, how to handle damaged files.
+  /// Prints, once at the end, how to handle damaged TFRecord files.
   void print_hints() const;
 };
 

@@ -41,8 +41,7 @@ class next_awaiter;
 /// A generator can await everything that a task can. It is lazy: it runs only while a task awaits
 /// next(), and as a part of that task. It therefore shares the scheduler, stop request and name of
 /// the task. A generator that never waits needs no more stack for a million values than for one.
-/// As in a loop over child tasks, no other task runs until the loop or the generator waits: call
-/// this_task::yield() in a long loop that never waits.
+/// Other tasks run after 256 values; call this_task::yield() in a long loop that yields no value.
 ///
 /// If the body exits with an exception, next() throws it, and each later call throws it again. In
 /// particular, a stop request ends a wait in the generator with `cancelled`, which ends the
@@ -133,6 +132,17 @@ namespace detail {
 
 [[nodiscard, gnu::cold]] failure next_outside_task();
 
+/// Lets other tasks run before the task that has received a value continues, because it has used up
+/// its share of the turn.
+class generator_turn final : public wait_operation {
+ public:
+  generator_turn() noexcept;
+
+  /// Posts the task `c`, whose coroutine `reader` awaits next() at `where`.
+  void begin(task_context& c, std::coroutine_handle<> reader,
+             const std::source_location& where) noexcept;
+};
+
 template <class T>
 class generator_promise final : public awaiting_promise {
   // The value of a `co_yield` of an lvalue.
@@ -161,7 +171,7 @@ class generator_promise final : public awaiting_promise {
   }
   void return_void() const noexcept {}
 
-  /// Returns true while a task awaits next().
+  /// Returns true while a task awaits next(), and until it has received the value.
   [[nodiscard]] bool is_running() const noexcept { return link() != nullptr; }
 
   /// Runs the body for the next() of `link`.
@@ -174,7 +184,12 @@ class generator_promise final : public awaiting_promise {
   }
 
   /// Returns the value that the body has yielded, or null if it has ended.
-  [[nodiscard]] T* take_value() noexcept { return std::exchange(value_, nullptr); }
+  [[nodiscard]] T* take_value() noexcept {
+    T* const value = std::exchange(value_, nullptr);
+    if (value) [[likely]]
+      detach();
+    return value;
+  }
 
   /// Returns the exception with which the body has ended, or null.
   [[nodiscard, gnu::cold]] const std::exception_ptr& take_end() noexcept {
@@ -201,11 +216,15 @@ class generator_promise final : public awaiting_promise {
  private:
   void pause(T& value) noexcept {
     value_ = std::addressof(value);
-    transfer_to_parent();
-    detach();
+    if (context().get_scheduler().consume_budget()) [[likely]] {
+      transfer_to_parent();
+    } else {
+      turn_.begin(leave_context(), link()->parent->coroutine(), link()->where);
+    }
   }
 
   T* value_ = nullptr;
+  generator_turn turn_;
   std::exception_ptr error_;
 };
 

@@ -4,6 +4,7 @@
 #include <coroutine>
 #include <iosfwd>
 #include <source_location>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <tuple>
@@ -76,6 +77,7 @@ class [[nodiscard]] condition_wait : public wait_operation {
   friend class task_scope;
   template <class Operation>
   friend class detail::select_branch;
+  friend std::string detail::to_text(const detail::timer& t);
   enum class outcome : unsigned char { satisfied, deadline, cancelled, self_join };
 
   [[nodiscard, gnu::cold]] failure failed(std::error_code ec) const;

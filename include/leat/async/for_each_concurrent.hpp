@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -16,8 +17,11 @@
 #include "leat/async/task.hpp"
 #include "leat/base/detail/frame_allocator.hpp"
 #include "leat/base/detail/is_task.hpp"
+#include "leat/base/detail/local_types.hpp"
 #include "leat/base/detail/range_concepts.hpp"
 #include "leat/base/error.hpp"
+
+LEAT_LOCAL_TYPES_BEGIN
 
 namespace leat {
 namespace detail {
@@ -74,10 +78,10 @@ class element_queue {
   auto call() {
     using element = std::ranges::range_reference_t<Range>;
     if constexpr (std::is_reference_v<element>) {
-      return function_(*next_);
+      return std::invoke(function_, *next_);
     } else {
       std::unique_ptr<kept_element<element>> kept(new kept_element<element>{*next_});
-      auto t = function_(std::move(kept->value));
+      auto t = std::invoke(function_, std::move(kept->value));
       return run_with_element(std::move(t), std::move(kept));
     }
   }
@@ -99,11 +103,11 @@ task<void> run_elements(task<void> first, Queue& elements, const task_scope& sco
 }
 
 template <class Range, class F>
-task<void> for_each_element(Range range, std::size_t limit, F f) {
-  check_concurrency("for_each_concurrent", limit);
+task<void> for_each_element(Range range, std::size_t limit, F f, std::string_view function) {
+  check_concurrency(function, limit);
   const std::source_location where = co_await awaited_at();
   element_queue<std::remove_reference_t<Range>, F> elements(range, f);
-  joint_scope scope("for_each_concurrent");
+  joint_scope scope(function);
   try {
     for (std::size_t i = 0; i < limit && !elements.empty() && !scope.stop_requested(); ++i) {
       scope.start(run_elements(elements.pop(), elements, scope), where);
@@ -124,7 +128,6 @@ task<void> store_element(task<R> t, std::vector<std::optional<R>>& results, std:
 
 template <class R, class Range, class F>
 task<std::vector<R>> map_elements(Range range, std::size_t limit, F f) {
-  check_concurrency("map_concurrent", limit);
   std::vector<std::optional<R>> results;
   if constexpr (std::ranges::sized_range<Range>) results.reserve(std::ranges::size(range));
   // Not a coroutine: a lambda that is one must outlive it.
@@ -132,10 +135,11 @@ task<std::vector<R>> map_elements(Range range, std::size_t limit, F f) {
   const auto store = [&](element_type&& element) {
     const std::size_t index = results.size();
     results.emplace_back();
-    return store_element<R>(f(std::forward<element_type>(element)), results, index);
+    return store_element<R>(std::invoke(f, std::forward<element_type>(element)), results, index);
   };
   using function = std::remove_const_t<decltype(store)>;
-  task<void> all = for_each_element<std::remove_reference_t<Range>&, function>(range, limit, store);
+  task<void> all = for_each_element<std::remove_reference_t<Range>&, function>(range, limit, store,
+                                                                               "map_concurrent");
   co_await untraced<void>{std::move(all)};
   std::vector<R> values;
   values.reserve(results.size());
@@ -170,6 +174,7 @@ task<std::vector<R>> map_elements(Range range, std::size_t limit, F f) {
 ///
 /// Errors:       the first error of a task, of `f`, or of the range; invalid_argument if `limit` is
 ///               0. `cancelled` if a stop was requested before all elements had been processed.
+///               The effects of the tasks that have run are kept.
 /// Cancellation: a stop request to the calling task stops the tasks.
 /// Cost:         its own frame, one frame for each of up to `limit` concurrent tasks, and the frame
 ///               of each task that `f` returns.
@@ -184,7 +189,8 @@ template <std::ranges::input_range Range, class F>
                 "for_each_concurrent() needs a function that returns a task<void>: write "
                 "[&](auto& element) -> leat::task<> { ...; co_return; }, or use map_concurrent() "
                 "for results");
-  return detail::for_each_element<Range, F>(std::forward<Range>(range), limit, std::move(f));
+  return detail::for_each_element<Range, F>(std::forward<Range>(range), limit, std::move(f),
+                                            "for_each_concurrent");
 }
 
 /// Like for_each_concurrent(), but returns the results of the tasks, in the order of the elements.
@@ -193,6 +199,8 @@ template <std::ranges::input_range Range, class F>
 ///
 /// F:      a callable that returns a task with a result.
 /// Result: a std::vector with one result for each element.
+/// Errors: like for_each_concurrent(). The results of the other elements are then lost: to keep
+///         them, let `f` store its result or return a settled<T>.
 /// Cost:   also one frame for each element, and the memory for all results.
 template <std::ranges::input_range Range, class F>
 [[nodiscard]] auto map_concurrent(Range&& range, std::size_t limit, F f) {
@@ -212,3 +220,5 @@ template <std::ranges::input_range Range, class F>
 }
 
 }  // namespace leat
+
+LEAT_LOCAL_TYPES_END

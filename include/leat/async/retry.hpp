@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -14,7 +15,10 @@
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/base/detail/is_task.hpp"
+#include "leat/base/detail/local_types.hpp"
 #include "leat/base/error.hpp"
+
+LEAT_LOCAL_TYPES_BEGIN
 
 namespace leat {
 
@@ -40,9 +44,11 @@ namespace detail {
 template <class Attempt>
 using task_of_attempt = typename task_of_call<Attempt&>::type;
 
+/// An attempt that has a result, or that a std::function<task<void>()> cannot hold.
 template <class Attempt>
-concept attempt_with_result =
-    task_of_call<Attempt&>::value && !std::is_void_v<typename task_of_attempt<Attempt>::value_type>;
+concept attempt_of_template = task_of_call<Attempt&>::value &&
+                              (!std::is_void_v<typename task_of_attempt<Attempt>::value_type> ||
+                               !std::copy_constructible<Attempt>);
 
 }  // namespace detail
 
@@ -67,8 +73,10 @@ concept attempt_with_result =
 ///               not retry is thrown immediately. invalid_argument for a policy without attempts or
 ///               with a negative delay.
 /// Cancellation: a stop request ends the attempt that runs, or the delay, and no attempt follows.
+///               The message of the `cancelled` contains the error of the last failed attempt. So
+///               does that of the deadline_exceeded of a time limit around retry().
 template <class Attempt>
-  requires detail::attempt_with_result<Attempt>
+  requires detail::attempt_of_template<Attempt>
 [[nodiscard]] detail::task_of_attempt<Attempt> retry(Attempt attempt, retry_policy policy) {
   using result = typename detail::task_of_attempt<Attempt>::value_type;
   detail::result_slot<result> slot;
@@ -79,7 +87,7 @@ template <class Attempt>
 }
 /// Like retry(attempt, policy), but with the default policy.
 template <class Attempt>
-  requires detail::attempt_with_result<Attempt>
+  requires detail::attempt_of_template<Attempt>
 [[nodiscard]] detail::task_of_attempt<Attempt> retry(Attempt attempt) {
   return retry(std::move(attempt), retry_policy());
 }
@@ -94,3 +102,5 @@ auto retry(Attempt&&, retry_policy = {}) {
 }
 
 }  // namespace leat
+
+LEAT_LOCAL_TYPES_END

@@ -8,6 +8,9 @@
 #include "leat/async/detail/joint_scope.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/async/task.hpp"
+#include "leat/base/detail/local_types.hpp"
+
+LEAT_LOCAL_TYPES_BEGIN
 
 namespace leat {
 
@@ -51,3 +54,5 @@ auto run_on(scheduler&, F&&) {
 }
 
 }  // namespace leat
+
+LEAT_LOCAL_TYPES_END

@@ -26,7 +26,7 @@ class wait_operation;
 
 namespace detail {
 class installed_hooks;
-}
+}  // namespace detail
 
 /// One logical thread: runs work items one after the other, never two at the same time.
 ///
@@ -97,7 +97,7 @@ class scheduler {
 
   [[nodiscard]] std::size_t turn_number() const noexcept { return turns_; }  ///< Counts the turns.
 
-  /// Sets a timer: run_ready() calls its expire function once, when the time `when` is reached.
+  /// Sets a timer: run_ready() calls its expire function once, at the time `when`.
   /// Errors: std::bad_alloc, possible only if more timers are set than ever before.
   void add_timer(detail::timer& t, time_point when);
 
@@ -126,18 +126,15 @@ class scheduler {
   }
 
   /// Counts an operation of a task that completed immediately. Returns false if the task has used
-  /// up its share of the turn and should let other tasks run before it continues; an operation then
-  /// posts its own task.
+  /// up its share of the turn: the operation then posts its own task, so that others run first.
   [[nodiscard]] bool consume_budget() noexcept { return --budget_ != 0; }
 
   /// Sets the coroutine to resume as soon as the current one has suspended. Call it in a task.
   void transfer_to(std::coroutine_handle<> h) noexcept { transfer_ = h; }
-
   /// Sets the task to remove after the current suspension, in which it ends.
   void finish_after_suspend(task_context& c) noexcept { ended_ = &c; }
 
-  /// The exception of a task that has ended. The awaiting task or the scope takes it before other
-  /// code runs, so one place serves all tasks.
+  /// The exception of a task that has ended, which its awaiting task or scope takes immediately.
   [[nodiscard]] std::exception_ptr& task_error() noexcept { return error_; }
 
   /// Counts a task that starts here. Notifies the driver of the first one. Call it within a turn.
@@ -158,13 +155,12 @@ class scheduler {
     if (!later_.empty()) flush_wakeups_now();
   }
 
-  /// Runs the ready items that `selected` chooses, within the current item, until none is left. For
+  /// Runs the ready items that `selected` chooses within the current item, until none is left, for
   /// a destructor, which cannot suspend to wait for tasks that need this scheduler.
   void run_selected(bool (*selected)(const work_item& item, const task_scope& scope),
                     const task_scope& scope) noexcept;
 
-  /// Returns true if one OS thread runs this scheduler and other schedulers alternately, so that
-  /// blocking on one of them until another one proceeds would never end.
+  /// Returns true if one OS thread runs several schedulers alternately, so that it must not block.
   [[nodiscard]] virtual bool is_simulated() const noexcept { return false; }
 
   /// Returns the file backend, or another service, that the tasks of this scheduler use, or null if
@@ -186,9 +182,9 @@ class scheduler {
   virtual void work_started() noexcept = 0;
   virtual void work_finished() noexcept = 0;
 
-  /// Keeps the scheduler usable until remove_hold() has been called as often: its driver stays in
-  /// its loop, and its destruction runs posted items. For items without a task. Call it on the
-  /// scheduler's thread, or while a task of it cannot finish. Thread safety: thread-safe.
+  /// Keeps the scheduler usable until remove_hold(), for an item without a task: its driver stays
+  /// in its loop, and its destruction runs posted items. Call it on the scheduler's thread, or
+  /// while a task of it cannot finish. Thread safety: thread-safe.
   void add_hold() noexcept;
   void remove_hold() noexcept;
 
@@ -219,13 +215,17 @@ class scheduler {
   /// Returns false if nothing more can arrive from other threads, in a child of fork().
   bool run_posted_items() noexcept;
 
+  /// Takes back a posted item, for a destructor. Returns false if it has not been posted (yet).
+  /// Precondition: this thread runs the scheduler, or no thread does. Cost: O(ready items).
+  [[nodiscard]] bool withdraw(work_item& item) noexcept;
+
   /// Returns false if the scheduler is known to run on several threads in turn. For objects whose
   /// locks are cheaper if one thread uses them. Call it within a turn.
   [[nodiscard]] bool is_run_by_one_thread() const noexcept {
     return thread_ == detail::biased_mutex::this_thread();
   }
 
-  /// For detail::foreign_coroutine_wait: the first wait. Thread safety: thread-bound.
+  /// For detail::foreign_coroutine_wait.
   [[nodiscard]] work_item*& foreign_waits() noexcept { return foreign_waits_; }
 
   /// Returns the task whose frame, with the objects in it, is being destroyed; or null.
@@ -311,12 +311,11 @@ class scheduler {
     return head != nullptr && head != awake_sentinel();
   }
 
-  /// Calls arm() once more, for a driver whose arm() has failed.
-  void rearm() noexcept;
+  void rearm() noexcept;  ///< Calls arm() once more, for a driver whose arm() has failed.
 
-  /// Expires the timers that are due by now, for a driver whose clock has moved. Call it within a
-  /// turn.
+  /// Expires the timers that are due by now, after the clock has moved. Call it within a turn.
   void expire_due();
+  void set_turn_timers(std::size_t most) noexcept { turn_timers_ = most; }  ///< That a turn expires
 
   /// Returns the ready items, the next one first; those from other threads follow. A simulation may
   /// change their order between two calls of run_ready().
@@ -335,8 +334,9 @@ class scheduler {
   /// Returns false if the last turn returned true, until the next turn ends.
   [[nodiscard]] bool is_asleep() const noexcept { return asleep_; }
 
-  /// Returns the time of the earliest timer, or no_deadline if there is none.
-  [[nodiscard]] time_point next_timer() const noexcept { return timers_.earliest(); }
+  /// Returns the timers that are set. A simulation may change their order.
+  [[nodiscard]] const detail::timer_heap& timers() const noexcept { return timers_; }
+  [[nodiscard]] detail::timer_heap& timers() noexcept { return timers_; }
 
  private:
   // remote_ is null while the driver sleeps, and awake_sentinel() if the driver will check it again
@@ -363,7 +363,7 @@ class scheduler {
       ;
 
   work_list ready_;
-  std::size_t turn_items_ = 0;  // that the present turn has at most
+  std::size_t turn_items_ = 0, turn_timers_ = SIZE_MAX;  // that the present turn has at most
   std::coroutine_handle<> transfer_;
   task_context* task_ = nullptr;   // that runs now
   task_context* ended_ = nullptr;  // and the one that has just ended

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <source_location>
 #include <stop_token>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -21,6 +22,7 @@ namespace leat {
 namespace detail {
 
 /// The source location of the first operation that has one, in contrast to a task.
+inline std::source_location first_location() noexcept { return {}; }
 template <class First, class... Others>
 std::source_location first_location(const First& first, const Others&... others) noexcept {
   if constexpr (!is_task<First>) {
@@ -37,8 +39,11 @@ template <class Operation, class End>
   static_assert(!is_as_tuple<std::remove_cvref_t<Operation>>,
                 "a limit goes inside of as_tuple(): write "
                 "leat::as_tuple(leat::with_timeout(operation, limit))");
+  static_assert(!is_select<std::remove_cvref_t<Operation>>,
+                "a limit cannot be around a select(): add leat::sleep_for(limit) or "
+                "leat::wait_for_stop(token) to the operations of the select()");
   static_assert(
-      selectable<std::remove_cvref_t<Operation>>,
+      selectable<std::remove_cvref_t<Operation>> || is_select<std::remove_cvref_t<Operation>>,
       "with_timeout(), with_deadline() and with_stop() need a task or an operation of leat that "
       "waits: pass queue.pop(), leat::sleep_for() or group.join()");
   static_assert(
@@ -46,6 +51,12 @@ template <class Operation, class End>
       "with_timeout(), with_deadline() and with_stop() take ownership of the operation: write "
       "std::move(operation)");
   return limited_awaiter<Operation, End>(std::move(operation), std::move(end), where);
+}
+/// A limit of a limit.
+template <class Operation, class... Inner, class End>
+[[nodiscard]] auto limit(limited_awaiter<Operation, Inner...>&& inner, End&& end,
+                         const std::source_location& /*where*/) {
+  return limited_awaiter<Operation, End, Inner...>(std::move(inner), std::move(end));
 }
 
 }  // namespace detail
@@ -64,7 +75,12 @@ template <class Operation, class End>
 ///   sleep_for(), sleep_until(), wait_for_stop() and task_group::join();
 /// - one irrevocable operation: a task, the next() of a generator, run_blocking(), or an Asio
 ///   operation with use_task. With it, select() accepts no push to a queue and no send() of a
-///   broadcast.
+///   broadcast;
+/// - each of these with limits of its own. If a limit expires first, its operation wins, and
+///   select() throws the error of the limit.
+///
+///     // a stop for one of two queues
+///     co_await leat::select(leat::with_stop(jobs.pop(), draining), commands.pop());
 ///
 /// It does not accept push_many(), which may have added some of its items when another operation
 /// wins. To limit a push_many(), use with_timeout(), with_deadline() or with_stop().
@@ -84,41 +100,50 @@ template <class Operation, class End>
 /// them.
 ///
 /// Result:        a std::variant of the operations' results, with std::monostate for void.
-/// Errors:        the exception of the winner; `cancelled`; std::bad_alloc, without any effect.
+/// Errors:        the exception of the winner, such as the deadline_exceeded of its limit;
+///                `cancelled`; std::bad_alloc, without any effect.
 /// Cancellation:  total: if a stop is requested before there is a winner, no operation has an
 ///                effect. An irrevocable operation that has an effect nevertheless wins.
 /// Thread safety: like the operations; other threads may use the same queues.
-/// Cost:          for each operation, joining and leaving one wait queue; no allocation. An
-///                operation that completes immediately costs no more than without select().
+/// Cost:          for each operation, joining and leaving one wait queue, and for each limit one
+///                timer or callback; no allocation. An operation that completes immediately costs
+///                no more than without select().
 template <class... Operations>
 [[nodiscard]] auto select(Operations&&... operations) {
   static_assert((!detail::is_as_tuple<std::remove_cvref_t<Operations>> && ...),
                 "select() goes inside of as_tuple(): write "
                 "leat::as_tuple(leat::select(operations...))");
-  static_assert((detail::selectable<std::remove_cvref_t<Operations>> && ...),
+  static_assert(sizeof...(Operations) > 0, "select() needs at least one operation to wait for");
+  static_assert((!detail::is_select<std::remove_cvref_t<Operations>> && ...),
+                "a select() cannot be inside of another select(): write all operations in one");
+  static_assert((detail::selectable<detail::operation_of<std::remove_cvref_t<Operations>>> && ...),
                 "select() needs a task or operations of leat, such as queue.pop() or "
                 "group.join(): write leat::sleep_for(limit) for a time limit");
   static_assert((!std::is_lvalue_reference_v<Operations> && ...),
                 "select() takes ownership of its operations: write std::move(operation)");
   static_assert(
-      (static_cast<int>(detail::irrevocable<std::remove_cvref_t<Operations>>) + ... + 0) <= 1,
+      (static_cast<int>(
+           detail::irrevocable<detail::operation_of<std::remove_cvref_t<Operations>>>) +
+       ... + 0) <= 1,
       "select() accepts at most one operation that cannot be undone after it has started "
       "(a task, an Asio operation or run_blocking()), because both could complete: await each in "
       "its own task and join the tasks with when_any(), which returns both results");
   static_assert(
-      !(detail::irrevocable<std::remove_cvref_t<Operations>> || ...) ||
-          (detail::undoable<std::remove_cvref_t<Operations>> && ...),
+      !(detail::irrevocable<detail::operation_of<std::remove_cvref_t<Operations>>> || ...) ||
+          (detail::undoable<detail::operation_of<std::remove_cvref_t<Operations>>> && ...),
       "select() does not accept a push next to an operation that cannot be undone (a "
       "task, an Asio operation or run_blocking()): if that operation completes despite its "
       "cancellation, the push cannot be undone, because another task may have popped "
       "the item. Push before or after the select(), or in a separate task");
-  static_assert(((!detail::partially_completable<std::remove_cvref_t<Operations>> ||
-                  detail::irrevocable<std::remove_cvref_t<Operations>>) &&
-                 ...),
-                "select() does not accept push_many, which may add only some of its items: use "
-                "with_timeout, with_deadline or with_stop, or push item by item");
-  return detail::select_awaiter<Operations...>(detail::first_location(operations...),
-                                               std::move(operations)...);
+  static_assert(
+      ((!detail::partially_completable<detail::operation_of<std::remove_cvref_t<Operations>>> ||
+        detail::irrevocable<detail::operation_of<std::remove_cvref_t<Operations>>>) &&
+       ...),
+      "select() does not accept push_many, which may add only some of its items: use "
+      "with_timeout, with_deadline or with_stop, or push item by item");
+  return detail::select_awaiter<Operations...>(
+      detail::select_state::select_kind, detail::first_location(operations...),
+      std::tuple_cat(detail::unstarted_branches(std::move(operations))...));
 }
 
 /// Limits an operation or a task to a time span, which begins when the result is awaited. If the
@@ -138,15 +163,22 @@ template <class... Operations>
 /// A limit of 0 or less is valid: an operation succeeds if it need not wait, and a task if it never
 /// waits.
 ///
+/// Limits compose: the first one that expires ends the operation, with its code. If several have
+/// expired when the scheduler runs again, the earlier one counts, and of two at the same time the
+/// inner one.
+///
+///     // an idle limit and the drain of a server
+///     co_await leat::with_timeout(leat::with_stop(read_line(peer), draining), 60s);
+///
 /// with_timeout() owns the operation, as select() does: you can return its result from a function.
 ///
 /// Accepts the operations of select(), and push_many() of queues. The items that a push_many() has
 /// added remain in the queue. push_many() then throws a partial_push_error with the number of these
 /// items and the code of the limit or stop that ended it.
 ///
-/// Errors:       deadline_exceeded, with a description of the operation; the exception of the
-///               operation; `cancelled`. To receive the code instead of an exception, put
-///               as_tuple() outside: as_tuple(with_timeout(...)).
+/// Errors:       deadline_exceeded, with a description of the operation and the length and place of
+///               the limit; the exception of the operation; `cancelled`. To receive the code
+///               instead of an exception, put as_tuple() outside: as_tuple(with_timeout(...)).
 /// Cancellation: total; partial for push_many(). A task or an Asio operation that completes despite
 ///               the stop wins.
 /// Cost:         like select().
@@ -173,7 +205,8 @@ template <class Operation, class Duration>
 /// Use it for each wait of a coroutine of another library: such a coroutine has no owner that could
 /// stop it.
 ///
-/// Errors: `cancelled`, with a description of the operation; the exception of the operation.
+/// Errors: `cancelled`, with a description of the operation and the place of the call; the
+///         exception of the operation.
 template <class Operation>
 [[nodiscard]] auto with_stop(Operation&& operation, std::stop_token token,
                              const std::source_location& where = std::source_location::current()) {

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <coroutine>
 #include <source_location>
+#include <string>
 #include <system_error>
 #include <tuple>
 
@@ -55,9 +56,11 @@ class [[nodiscard]] sleep_wait final : public wait_operation {
   static void cancel(wait_operation& w) noexcept;
   static void describe(const wait_operation& w, std::ostream& out);
   static const kind sleep_kind;
+  friend std::string detail::to_text(const detail::timer& t);
 
   struct alarm : detail::timer {
     explicit alarm(sleep_wait& w) noexcept;
+    static void expired(detail::timer& t) noexcept;
     sleep_wait& owner;
   };
 

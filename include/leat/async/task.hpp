@@ -14,6 +14,9 @@
 #include "leat/async/task_scope.hpp"
 #include "leat/base/detail/assert.hpp"
 #include "leat/base/detail/is_task.hpp"
+#include "leat/base/detail/local_types.hpp"
+
+LEAT_LOCAL_TYPES_BEGIN
 
 namespace leat {
 
@@ -272,3 +275,5 @@ auto task<T>::operator co_await() && noexcept {
 }
 
 }  // namespace leat
+
+LEAT_LOCAL_TYPES_END

@@ -19,8 +19,10 @@ class wait_operation;
 
 namespace detail {
 class dump_collector;
+class joint_scope;
 class promise_base;
 class scope_handover;
+class scope_registry;
 class task_local_node;
 std::string to_text(const work_item& item);
 }  // namespace detail
@@ -68,8 +70,10 @@ class task_context : private work_item {
   friend class task_scope;
   friend class wait_operation;
   friend class detail::dump_collector;
+  friend class detail::joint_scope;
   friend class detail::promise_base;
   friend class detail::scope_handover;
+  friend class detail::scope_registry;
   friend std::string detail::to_text(const work_item& item);
 
   // The item is for the start alone. From then on run_ is null and next_ the operation on which the

@@ -13,7 +13,10 @@
 #include "leat/async/task.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/detail/is_task.hpp"
+#include "leat/base/detail/local_types.hpp"
 #include "leat/base/error.hpp"
+
+LEAT_LOCAL_TYPES_BEGIN
 
 namespace leat {
 
@@ -251,3 +254,5 @@ detail::group_task<Body> with_task_group(
 }
 
 }  // namespace leat
+
+LEAT_LOCAL_TYPES_END

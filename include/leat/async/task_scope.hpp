@@ -27,6 +27,7 @@ class condition_wait;
 
 namespace detail {
 class dump_collector;
+class joint_scope;
 class scope_handover;
 class scope_registry;
 struct registry_shard;
@@ -186,6 +187,7 @@ class task_scope {
  private:
   friend class task_context;
   friend class detail::promise_base;
+  friend class detail::joint_scope;
   friend class condition_wait;
   friend class scheduler;
   friend std::string detail::to_text(const work_item& item);
@@ -212,6 +214,7 @@ class task_scope {
     task_context* next = nullptr;      // whose wait is to be cancelled
     stop_notice* following = nullptr;  // of the same scope
     bool is_posted = false;
+    bool is_due = false;  // and finish_stop() has yet to post it
     bool begins = false;  // with the first task, whatever `next` is
   };
 
@@ -222,6 +225,8 @@ class task_scope {
   [[gnu::cold]] void add_slowly(task_scope* parent) noexcept;
   [[gnu::cold]] void stop_with_parent() noexcept;
   bool stop_scope(bool with_parent) noexcept;
+  [[nodiscard]] bool begin_stop(bool with_parent) noexcept;
+  void finish_stop() noexcept;
   [[gnu::cold]] void remove_slowly() noexcept;
   [[gnu::cold]] void free_parts() noexcept;
 
@@ -229,6 +234,7 @@ class task_scope {
   [[nodiscard]] bool owns_stop_notice(const work_item& item) const noexcept;
   static void start(work_item& item) noexcept;
   static void start_from_elsewhere(work_item& item) noexcept;
+  [[nodiscard]] static bool is_start(const work_item& item) noexcept;  // of a task
   static void finish(task_context& c) noexcept;
   [[nodiscard]] bool is_used() const noexcept LEAT_REQUIRES(mutex_) {
     return tasks_ != 0 || held_ != 0 || waiters_ != nullptr;
@@ -294,7 +300,7 @@ class task_scope {
   friend class detail::scope_registry;
   detail::registry_shard* parent_shard_ = nullptr;  // guards the next three and stops_in_progress_
   task_scope* parent_ = nullptr;  // null: its stop does not stop this scope, or it is gone
-  task_scope* previous_sibling_ = nullptr;
+  task_scope* previous_sibling_ = nullptr;  // or, while a stop is in progress, the former parent_
   task_scope* following_sibling_ = nullptr;
   task_scope* first_child_ = nullptr;  // guarded by shard_, like the next two
   task_scope* previous_scope_ = nullptr;

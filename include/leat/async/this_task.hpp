@@ -75,7 +75,7 @@ namespace this_task {
 /// Returns true if the task was asked to stop. For loops that compute and never wait.
 [[nodiscard]] inline detail::stop_requested_query stop_requested() noexcept { return {}; }
 
-// The stages of pipelines use detail::yield_if_due() instead, in pipeline_context.hpp.
+// Readers and pipelines use detail::yield_turn() instead, which also ends the turn.
 
 /// Lets every other task that is ready run first.
 /// Cancellation: none; the task always continues. Cost: one pass through the run queue.

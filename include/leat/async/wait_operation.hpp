@@ -20,6 +20,7 @@ namespace detail {
 class promise_base;
 class scope_handover;
 std::string to_text(const work_item& item);
+std::string to_text(const timer& t);
 }  // namespace detail
 
 /// A waiting operation. It records the waiting coroutine, the source location and the start of the
@@ -51,6 +52,8 @@ class wait_operation : public work_item {
     /// not destroy the task; see scheduler::continue_end(). If null, this is never so. Called on
     /// the same thread as cancel.
     bool (*is_pinned)(const wait_operation&) noexcept = nullptr;
+    /// The type of the object, for the text of a wait that has ended: the object may be gone.
+    std::string_view object = {};
   };
 
   wait_operation(const wait_operation&) = delete;
@@ -130,18 +133,23 @@ class wait_operation : public work_item {
     if (context_) context_->set_waiting(nullptr);
   }
 
+  /// For await_suspend() of an operation that has ended: returns true, and the coroutine resumes
+  /// later, if the task has used up its budget, so that other ready tasks run first.
+  [[nodiscard]] bool yield_after_budget() noexcept;
+
   /// Returns true if a coroutine waits, and not a thread or a handler.
   [[nodiscard]] bool resumes_coroutine() const noexcept { return run_ == &wait_operation::resume; }
 
-  /// For a destructor: returns true if the task is destroyed, with its scheduler, while it waits
-  /// here.
+  /// For a destructor: returns true if the coroutine is destroyed while it waits here, a task with
+  /// its scheduler, and a coroutine of another library at any time.
   [[nodiscard]] bool is_dying() const noexcept {
-    return context_ && scheduler_->is_ending() && context_->waiting() == this;
+    if (!context_) return handle_.address() == &destroyed_mark;
+    return scheduler_->is_ending() && context_->waiting() == this;
   }
 
   /// For the destructor of a wait that has ended but whose coroutine was not resumed. Returns when
   /// the wake-up, which another thread may be about to post, no longer refers to this wait.
-  /// Precondition: the scheduler ends its tasks.
+  /// Precondition: the coroutine is not a task, or the scheduler ends its tasks.
   [[gnu::cold]] void withdraw_wakeup() noexcept;
 
   /// Makes wake() resume the coroutine again, after the operation has used its own run function.
@@ -170,6 +178,7 @@ class wait_operation : public work_item {
 
  private:
   friend std::string detail::to_text(const work_item& item);
+  friend std::string detail::to_text(const detail::timer& t);
   friend class detail::foreign_coroutine_wait;
   friend class detail::scope_handover;
   friend class scheduler;
@@ -180,6 +189,9 @@ class wait_operation : public work_item {
   static void drop(work_item& item) noexcept;
   // True, and the item will not run, if it is the wake-up of a wait.
   [[nodiscard]] static bool drop_resumption(work_item& item) noexcept;
+
+  // In place of the address of a coroutine of another library that is being destroyed.
+  static constinit char destroyed_mark;
 
   std::coroutine_handle<> handle_;
   const kind* kind_;

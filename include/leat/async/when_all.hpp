@@ -9,6 +9,9 @@
 #include "leat/async/detail/joint_scope.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/detail/is_task.hpp"
+#include "leat/base/detail/local_types.hpp"
+
+LEAT_LOCAL_TYPES_BEGIN
 
 namespace leat {
 
@@ -24,7 +27,8 @@ namespace leat {
 /// Result:       a std::tuple of the results in the order of the arguments, with std::monostate for
 ///               void. Without arguments, an empty tuple.
 /// Errors:       the first error of a task; std::bad_alloc, which stops the tasks already started;
-///               `cancelled` if a stop request ended a task before it had a result.
+///               `cancelled` if a stop request ended a task before it had a result. The results of
+///               tasks that have returned are then lost: to keep them, use when_all_settled().
 /// Cancellation: a stop request to the calling task stops the tasks. If all of them return a result
 ///               nevertheless, when_all() returns the results.
 /// Cost:         its own frame; no allocation beyond it and the frames of the tasks.
@@ -45,18 +49,15 @@ template <class... T>
   }
 }
 
-/// Like when_all() above, but for any number of tasks of the same type.
-///
-/// Result: a std::vector of the results in the order of `tasks`, which is empty if there are no
-///         tasks; nothing for tasks without a result.
-/// Cost:   also the memory for the results.
+namespace detail {
+
 template <class T>
-[[nodiscard]] auto when_all(std::vector<task<T>> tasks)
-    -> task<std::conditional_t<std::is_void_v<T>, void, std::vector<detail::joint_result<T>>>> {
+auto when_all_of(std::vector<task<T>> tasks)
+    -> task<std::conditional_t<std::is_void_v<T>, void, std::vector<joint_result<T>>>> {
   static_assert(!std::is_reference_v<T>,
                 "when_all() of a vector needs tasks without a reference result: return a pointer");
-  const std::source_location where = co_await detail::awaited_at();
-  detail::vector_scope<T> scope("when_all", tasks.size(), false, !std::is_void_v<T>);
+  const std::source_location where = co_await awaited_at();
+  vector_scope<T> scope("when_all", tasks.size(), false, !std::is_void_v<T>);
   scope.start_all(tasks, where);
   co_await scope.join(where);
   scope.rethrow_any();
@@ -66,6 +67,25 @@ template <class T>
     for (auto& slot : scope.slots) results.push_back(slot.get());
     co_return results;
   }
+}
+
+}  // namespace detail
+
+/// Like when_all() above, but for any number of tasks of the same type.
+///
+/// Result: a std::vector of the results in the order of `tasks`, which is empty if there are no
+///         tasks; nothing for tasks without a result.
+/// Cost:   also the memory for the results.
+template <class T>
+[[nodiscard]] auto when_all(std::vector<task<T>>&& tasks) {
+  return detail::when_all_of(std::move(tasks));
+}
+
+/// Rejected: when_all() takes ownership of the tasks.
+template <class T>
+auto when_all(const std::vector<task<T>>&) {
+  static_assert(!detail::is_task<task<T>>,
+                "when_all() takes ownership of its tasks: write std::move(tasks)");
 }
 
 /// Rejected: when_all() joins tasks.
@@ -79,3 +99,5 @@ auto when_all(Operations&&...) {
 }
 
 }  // namespace leat
+
+LEAT_LOCAL_TYPES_END

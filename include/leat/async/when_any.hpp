@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <optional>
 #include <source_location>
 #include <tuple>
@@ -11,9 +10,23 @@
 #include "leat/async/detail/joint_scope.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/detail/is_task.hpp"
+#include "leat/base/detail/local_types.hpp"
 #include "leat/base/error.hpp"
 
+LEAT_LOCAL_TYPES_BEGIN
+
 namespace leat {
+namespace detail {
+
+/// Returns what when_any() returns, after the join.
+template <class Scope>
+[[nodiscard]] auto results_of_race(Scope& scope) {
+  scope.rethrow_error();
+  if (!scope.any([](const auto& slot) { return slot.value.has_value(); })) scope.rethrow_any();
+  return scope.transform([](auto& slot) { return std::move(slot.value); });
+}
+
+}  // namespace detail
 
 /// Runs tasks concurrently until the first of them returns, and then stops the others.
 ///
@@ -29,8 +42,9 @@ namespace leat {
 /// Result:       a std::tuple of std::optional in the order of the arguments, of which at least one
 ///               has a value; std::monostate for void.
 /// Errors:       the first error of a task, which also stops the other tasks. The results are then
-///               lost. `cancelled` if a stop request ended all tasks before one had a result.
-///               std::bad_alloc, which stops the tasks that have started.
+///               lost: see when_any_success() and when_all_settled(). `cancelled` if a stop request
+///               ended all tasks before one had a result. std::bad_alloc, which stops the tasks
+///               that have started.
 /// Cancellation: a stop request to the calling task stops the tasks. If one of them returns a
 ///               result nevertheless, when_any() returns the results.
 /// Cost:         its own frame; no allocation beyond it and the frames of the tasks.
@@ -44,16 +58,26 @@ template <class... T>
   detail::tuple_scope<T...> scope("when_any", true);
   scope.start_all(where, tasks...);
   co_await scope.join(where);
-  scope.rethrow_error();
-  const bool any =
-      std::apply([](auto&... slots) { return (slots.value.has_value() || ...); }, scope.slots);
-  if (!any) scope.rethrow_any();
-  co_return std::apply(
-      [](auto&... slots) {
-        return std::tuple<std::optional<detail::joint_result<T>>...>(std::move(slots.value)...);
-      },
-      scope.slots);
+  co_return detail::results_of_race(scope);
 }
+
+namespace detail {
+
+template <class T>
+task<std::vector<std::optional<joint_result<T>>>> when_any_of(std::vector<task<T>> tasks) {
+  static_assert(!std::is_reference_v<T>,
+                "when_any() needs tasks without a reference result: return a pointer");
+  if (tasks.empty()) {
+    throw failure(errc::invalid_argument, "when_any() of no tasks: pass at least one");
+  }
+  const std::source_location where = co_await awaited_at();
+  vector_scope<T> scope("when_any", tasks.size(), true);
+  scope.start_all(tasks, where);
+  co_await scope.join(where);
+  co_return results_of_race(scope);
+}
+
+}  // namespace detail
 
 /// Like when_any() above, but for any number of tasks of the same type.
 ///
@@ -62,24 +86,15 @@ template <class... T>
 /// Cost:   also the memory for the results.
 template <class T>
 [[nodiscard]] task<std::vector<std::optional<detail::joint_result<T>>>> when_any(
-    std::vector<task<T>> tasks) {
-  static_assert(!std::is_reference_v<T>,
-                "when_any() needs tasks without a reference result: return a pointer");
-  if (tasks.empty()) {
-    throw failure(errc::invalid_argument, "when_any() of no tasks: pass at least one");
-  }
-  const std::source_location where = co_await detail::awaited_at();
-  detail::vector_scope<T> scope("when_any", tasks.size(), true);
-  scope.start_all(tasks, where);
-  co_await scope.join(where);
-  scope.rethrow_error();
-  const bool any = std::any_of(scope.slots.begin(), scope.slots.end(),
-                               [](const auto& slot) { return slot.value.has_value(); });
-  if (!any) scope.rethrow_any();
-  std::vector<std::optional<detail::joint_result<T>>> results;
-  results.reserve(scope.slots.size());
-  for (auto& slot : scope.slots) results.push_back(std::move(slot.value));
-  co_return results;
+    std::vector<task<T>>&& tasks) {
+  return detail::when_any_of(std::move(tasks));
+}
+
+/// Rejected: when_any() takes ownership of the tasks.
+template <class T>
+auto when_any(const std::vector<task<T>>&) {
+  static_assert(!detail::is_task<task<T>>,
+                "when_any() takes ownership of its tasks: write std::move(tasks)");
 }
 
 /// Rejected: when_any() joins tasks. To wait for operations, use select().
@@ -94,3 +109,5 @@ auto when_any(Operations&&...) {
 }
 
 }  // namespace leat
+
+LEAT_LOCAL_TYPES_END

@@ -50,6 +50,18 @@ class work_list {
     return item;
   }
 
+  /// Removes an item. Returns false if the list does not contain it. Cost: O(n).
+  bool remove(work_item& item) noexcept {
+    work_item* previous = nullptr;
+    for (work_item* i = head_; i; previous = std::exchange(i, i->next_)) {
+      if (i != &item) continue;
+      (previous ? previous->next_ : head_) = item.next_;
+      if (tail_ == &item) tail_ = previous;
+      return true;
+    }
+    return false;
+  }
+
   /// Moves all items of `other` to the end of this list.
   void append(work_list& other) noexcept {
     if (other.empty()) return;

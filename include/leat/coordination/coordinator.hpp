@@ -18,9 +18,13 @@
 #include "leat/async/task.hpp"
 #include "leat/async/task_scope.hpp"
 #include "leat/base/braced.hpp"
+#include "leat/base/detail/copyable_callable.hpp"
 #include "leat/base/detail/is_task.hpp"
+#include "leat/base/detail/local_types.hpp"
 #include "leat/base/error.hpp"
 #include "leat/coordination/detail/coordinator_body.hpp"
+
+LEAT_LOCAL_TYPES_BEGIN
 
 namespace leat {
 
@@ -97,7 +101,9 @@ struct thread_body {
 /// running. It prints a recorded error that was never thrown to standard error, except `cancelled`.
 ///
 /// Nesting: a coordinator that is created in a task stops, without an error, when that task is
-/// asked to stop.
+/// asked to stop. Unlike that of a task_group, its join() then returns normally, so check
+/// this_task::stop_requested() if the caller continues. If a task or thread fails after such a
+/// stop, join() throws its error.
 ///
 /// Thread safety: thread-safe. spawn() starts a task on the current scheduler and is for tasks; a
 /// thread without a scheduler uses spawn_on().
@@ -105,6 +111,8 @@ struct thread_body {
 class coordinator final : public task_scope {
  public:
   explicit coordinator(coordinator_options options = {});
+  /// Creates a coordinator with default options. `name` is for messages and dumps.
+  explicit coordinator(std::string_view name);
   ~coordinator() override;
 
   // ---- Tasks and threads.
@@ -155,8 +163,17 @@ class coordinator final : public task_scope {
     requires(!std::invocable<Body&, std::stop_token>)
   void start_thread(std::string name, Body body) {
     static_assert(detail::thread_body<Body>::is_function);
+    auto copyable = detail::copyable_callable(std::move(body));
     start_thread(std::move(name),
-                 [body = std::move(body)](const std::stop_token&) mutable { body(); });
+                 [body = std::move(copyable)](const std::stop_token&) mutable { body(); });
+  }
+
+  /// Like start_thread() above, but for a body that can only be moved.
+  template <std::invocable<std::stop_token> Body>
+    requires(!std::copy_constructible<Body> && !detail::returns_awaitable<Body&, std::stop_token>)
+  void start_thread(std::string name, Body body) {
+    start_thread(std::move(name),
+                 std::function<void(std::stop_token)>(detail::copyable_callable(std::move(body))));
   }
 
   /// Rejected: the coroutine would never be awaited.
@@ -243,7 +260,9 @@ class coordinator final : public task_scope {
 
   // ---- Joining.
 
-  /// Waits for all tasks and threads, and then throws the recorded error, if there is one.
+  /// Waits for all tasks and threads, and then throws the recorded error, if there is one. Never
+  /// throws the `cancelled` of a stop, also if the task that created the coordinator was asked to
+  /// stop.
   ///
   /// Without a stop request, join() waits up to join_options::stop_after, by default without a
   /// limit, and then requests a stop. The grace period begins when both this call and a stop
@@ -367,3 +386,5 @@ detail::coordinator_task<Body> with_coordinator(
 }
 
 }  // namespace leat
+
+LEAT_LOCAL_TYPES_END

@@ -7,6 +7,7 @@
 
 #include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
+#include "leat/base/detail/copyable_callable.hpp"
 
 namespace leat {
 
@@ -25,9 +26,9 @@ struct named_operation {
 template <class Operation>
 [[nodiscard]] enqueue_operation as_enqueue_operation(Operation operation) {
   if constexpr (std::is_same_v<std::invoke_result_t<Operation&>, task<bool>>) {
-    return enqueue_operation(std::move(operation));
+    return enqueue_operation(detail::copyable_callable(std::move(operation)));
   } else {
-    return [op = std::move(operation)]() mutable {
+    return [op = detail::copyable_callable(std::move(operation))]() mutable {
       return [](task<void> step) -> task<bool> {
         co_await std::move(step);
         co_return true;

@@ -1,12 +1,16 @@
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "leat/async/missed_tick_policy.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
+#include "leat/base/detail/copyable_callable.hpp"
+#include "leat/base/detail/is_task.hpp"
 
 namespace leat {
 
@@ -17,9 +21,12 @@ struct looper_options {
   std::optional<time_span> interval = std::nullopt;
   /// The handling of calls that are late: `catch_up` runs them back to back, `skip` omits them.
   missed_tick_policy missed_ticks = missed_tick_policy::catch_up;
-  braced<std::function<task<void>()>> start_loop = {};  ///< run once, before the first call
-  /// Run once, after the last call, even if a stop ended the loop; not run after an error. A stop
-  /// does not cancel it, so it can wait for work that must be completed.
+  /// Run once, before the first call. If it throws, which includes the `cancelled` of a stop, the
+  /// looper ends and stop_loop does not run. start_loop must then clean up by itself.
+  braced<std::function<task<void>()>> start_loop = {};
+  /// Run once, after the last call, even if a stop ended the loop; not run after an error of
+  /// start_loop or of a call. A stop does not cancel it, so it can wait for work that must be
+  /// completed.
   braced<std::function<task<void>()>> stop_loop = {};
 };
 
@@ -39,10 +46,18 @@ struct looper_options {
 ///               looper() itself. An exception from start_loop, the body or stop_loop ends the loop
 ///               and is passed to the owner.
 /// Cancellation: a stop immediately ends the wait between two calls, and the wait of the body. If
-///               it is requested before the first call, `body` is not called, but start_loop and
-///               stop_loop are.
+///               it is requested before the first call, `body` is not called, but start_loop is,
+///               and stop_loop after it unless the stop has ended a wait of start_loop.
 /// Cost:         a timer for each call.
 /// TensorFlow: tf.train.LooperThread, on a monotonic clock.
 [[nodiscard]] task<void> looper(std::function<task<void>()> body, looper_options options = {});
+
+/// Like looper() above, but for a body that can only be moved.
+template <class Body>
+  requires(!std::copy_constructible<Body> && detail::returns_exactly<task<void>, Body&>)
+[[nodiscard]] task<void> looper(Body body, looper_options options = {}) {
+  return looper(std::function<task<void>()>(detail::copyable_callable(std::move(body))),
+                std::move(options));
+}
 
 }  // namespace leat

@@ -34,7 +34,8 @@ struct queue_runner_options {
   /// Run once instead of queue.close(), by the last producer, when the input has ended.
   named_operation close_op = {};
   /// Run once instead of queue.close_and_cancel(), after a stop or, without a coordinator, when the
-  /// last producer has failed. The stop does not cancel this operation.
+  /// last producer has failed. The stop does not cancel this operation. If an error caused the
+  /// stop, the queue fails with this error first, and then the operation runs.
   named_operation cancel_op = {};
 };
 
@@ -52,7 +53,7 @@ struct queue_runner_options {
 /// If an enqueue operation fails, its error stops the coordinator, and the queue fails with that
 /// error: a consumer learns why its input ended. If any other task stops the coordinator or group
 /// with an error, the queues of all its runners fail with that error, so that none of them looks as
-/// if its input were complete. A runner with a cancel_op then runs that operation instead.
+/// if its input were complete. A runner with a cancel_op runs that operation afterwards.
 ///
 /// Without a coordinator, the tasks belong to a task group, or to the group that run() creates. A
 /// producer that fails then ends alone, and the others continue. When the last one ends, the queue

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/detail/yield_turn.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/detail/exclusive_use.hpp"
@@ -77,7 +78,7 @@ struct keyed_record {
 /// You can save the position between two operations, even in the middle of a file, and restore it
 /// in another reader. The state has the position after the last delivered record.
 ///
-/// `Reader` is tfrecord_reader, line_reader, fixed_length_reader, whole_file_reader or
+/// `Reader` is tfrecord_reader, line_reader, csv_reader, fixed_length_reader, whole_file_reader or
 /// identity_reader; `Queue` is any queue of strings.
 ///
 /// Thread safety: thread-bound to one scheduler, one operation at a time; the counters are
@@ -309,18 +310,13 @@ class queue_reader {
   }
 
   void seek_to(Reader& reader, const reader_position& position) const {
-    const file_status now = reader.status();
-    const bool was_open = position.file_size != 0 || position.modified_ns != 0;
-    if (!was_open) return;
-    if (now.size != position.file_size || now.modified_ns != position.modified_ns) {
+    const std::string why = detail::resume_error(position, reader.status());
+    if (!why.empty()) {
       throw failure(errc::failed_precondition,
-                    name_ + ": cannot resume in " + current_work_ +
-                        ": file has changed since the state was saved: it had " +
-                        std::to_string(position.file_size) + " bytes and has " +
-                        std::to_string(now.size) +
-                        (now.size == position.file_size ? ", and another time" : ""));
+                    name_ + ": cannot resume in " + current_work_ + ": " + why);
     }
-    reader.seek(position.offset, position.index);
+    const bool was_open = position.file_size != 0 || position.modified_ns != 0;
+    if (was_open) reader.seek(position.offset, position.index);
   }
 
   // A file that cannot be opened: throws, or reports it.
@@ -335,6 +331,7 @@ class queue_reader {
     ++reports_;
     if (o.on_report) o.on_report(report);
     if (o.log) co_await o.log->add(report);
+    if (detail::is_turn_over()) co_await detail::yield_turn(name_ + ": read");
   }
 
   [[nodiscard]] reader_state state() const {

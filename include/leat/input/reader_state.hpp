@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "leat/io/backend/file_backend.hpp"
+
 namespace leat {
 
 /// The position of a queue_reader in a file that it has not finished.
@@ -42,4 +44,11 @@ struct reader_state {
   [[nodiscard]] static reader_state from_bytes(std::string_view bytes, std::string_view reader);
 };
 
+namespace detail {
+
+/// Returns the reason why a file with the status `now` cannot be read from a position of a state;
+/// empty if it can.
+[[nodiscard]] std::string resume_error(const reader_position& position, const file_status& now);
+
+}  // namespace detail
 }  // namespace leat

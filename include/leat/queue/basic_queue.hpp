@@ -20,6 +20,7 @@
 #include "leat/queue/detail/typed_queue_base.hpp"
 #include "leat/queue/partial_push_error.hpp"
 #include "leat/queue/queue_base.hpp"
+#include "leat/queue/timed_batch_operations.hpp"
 
 namespace leat {
 
@@ -71,7 +72,8 @@ namespace leat {
 template <class T, class Order, queue_weigher<T> Weigh = unweighed>
 class basic_queue
     : public detail::typed_queue_base<T, Order, Weigh>,
-      public blocking_operations<basic_queue<T, Order, Weigh>, T, std::span<T>, std::vector<T>> {
+      public blocking_operations<basic_queue<T, Order, Weigh>, T, std::span<T>, std::vector<T>>,
+      public timed_batch_operations<basic_queue<T, Order, Weigh>, T> {
   using base = detail::typed_queue_base<T, Order, Weigh>;
   using typename base::pop_many_operation;
   using typename base::pop_operation;
@@ -324,6 +326,8 @@ class basic_queue
     return detail::initiate<pop_up_to_operation>(*this, where, std::forward<Token>(token), count);
   }
 
+  // ---- pop_within(): see timed_batch_operations.
+
   // ---- wait_push(), wait_pop(), ..., for OS threads: see blocking_operations.
 
   // ---- close(), close_and_cancel(), fail(), size(), statistics(), ...: see queue_base.
@@ -341,6 +345,7 @@ class basic_queue
   using awaiter = detail::queue_awaiter<basic_queue, Operation>;
   template <class Queue>
   friend class tensor_queue;
+  friend timed_batch_operations<basic_queue, T>;
 
   // Destroys the items and keeps the memory.
   static std::vector<T>&& emptied(std::vector<T>&& reused) noexcept {

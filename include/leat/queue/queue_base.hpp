@@ -127,8 +127,9 @@ class queue_base {
   }
   // Returns true if the queue has a budget and a push waits for it.
   [[nodiscard]] bool budget_has_waiters() const noexcept LEAT_REQUIRES(mutex_);
-  // Errors: resource_exhausted for an item that never fits.
+  // Errors: resource_exhausted for an item, or invalid_argument for a batch, that never fits.
   void throw_if_too_heavy(std::size_t weight) const;
+  void throw_if_impossible(std::size_t count) const;
 
   // Locks a queue for a change: first the lock of its budget, if any, then the queue's own lock,
   // unless the thread has that as its owner.
@@ -275,7 +276,6 @@ class queue_base {
   // Describes a waiting operation and the tasks that could serve it.
   void inspect(const detail::queue_waiter& w, wait_target& object) const;
 
-  void throw_if_impossible(const detail::queue_waiter& w) const;
   // Returns true if there is memory for `size` items, all that may be added, and `held` more.
   [[nodiscard]] bool has_memory_for(std::size_t size, std::size_t held) const noexcept
       LEAT_REQUIRES(mutex_) {

@@ -14,7 +14,7 @@ struct queue_statistics {
   std::size_t size = 0;               ///< items stored now
   std::size_t capacity = 0;           ///< maximum number of stored items, or `unbounded`
   std::size_t min_after_dequeue = 0;  ///< items that pops leave in an open queue; 0 once closed
-  std::size_t peak_size = 0;          ///< largest number of items stored so far
+  std::size_t peak_size = 0;          ///< most items stored so far, including returned ones
   std::size_t waiting_pushes = 0;     ///< operations that wait for free capacity now
   std::size_t waiting_pops = 0;       ///< operations that wait for items now
   std::size_t awaited = 0;            ///< items that the first waiting pop takes at a time, or 0
@@ -29,7 +29,7 @@ struct queue_statistics {
   bool weighed = false;    ///< the queue has a weight function; if not, ignore the following
   std::size_t weight = 0;  ///< weight of the items stored now
   std::size_t max_weight = unbounded;  ///< maximum weight of the stored items
-  std::size_t peak_weight = 0;         ///< largest weight stored so far
+  std::size_t peak_weight = 0;         ///< largest weight so far, including returned items
   std::size_t returned_weight = 0;     ///< weight of the items in `returned`
   std::size_t entering_weight = 0;     ///< weight of the first item that waits for weight, or 0
   bool waits_for_budget = false;       ///< that item fits into the queue and waits for the budget

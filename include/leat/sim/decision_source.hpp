@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "leat/base/random.hpp"
@@ -31,6 +33,11 @@ class decision_source {
   explicit decision_source(std::vector<std::uint32_t> script) noexcept
       : random_(0), script_(std::move(script)), scripted_(true) {}
 
+  /// Creates a source that makes its decisions in `source`, which must outlive it, and passes each
+  /// to `observer`.
+  decision_source(decision_source& source, std::function<void(const decision&)> observer)
+      : random_(0), source_(&source), observer_(std::move(observer)) {}
+
   /// Returns the chosen option, from 0 to `options` - 1. `options` must be at least 1.
   ///
   /// Cost: a random number. A choice with one option is free and is not recorded.
@@ -40,12 +47,15 @@ class decision_source {
   bool chance(double probability, const char* about);
 
   /// Returns the decisions so far.
-  [[nodiscard]] const std::vector<decision>& made() const noexcept { return made_; }
+  [[nodiscard]] const std::vector<decision>& made() const noexcept {
+    return source_ ? source_->made() : made_;
+  }
 
   /// Sets the step of the world that later decisions record.
   void begin_step(std::uint64_t step) noexcept { step_ = step; }
 
  private:
+  std::uint32_t observe(std::uint32_t options, std::uint32_t chosen, const char* about);
   std::uint32_t record(std::uint32_t options, std::uint32_t chosen, const char* about);
   [[nodiscard]] std::uint32_t scripted() const noexcept {
     return made_.size() < script_.size() ? script_[made_.size()] : 0;
@@ -56,6 +66,8 @@ class decision_source {
   bool scripted_ = false;
   std::vector<decision> made_;
   std::uint64_t step_ = 0;
+  decision_source* source_ = nullptr;  // that makes the decisions; null: this one
+  std::function<void(const decision&)> observer_;
 };
 
 }  // namespace leat::sim

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <source_location>
 #include <stdexcept>
 #include <string>
@@ -62,7 +63,8 @@ class virtual_scheduler final : public scheduler {
   /// nothing is left to run.
   bool run_now(std::size_t max_items = SIZE_MAX);
 
-  /// Returns the number of items that can run at this point in time.
+  /// Returns the number of items that can run at this point in time, after the timers that are due
+  /// have expired.
   [[nodiscard]] std::size_t ready();
 
   /// Runs one of the items that ready() counts; index 0 is the oldest. A simulation chooses the
@@ -72,13 +74,29 @@ class virtual_scheduler final : public scheduler {
   /// Returns a description of the item with this index, for the schedule of a simulation.
   [[nodiscard]] std::string describe(std::size_t index) const;
 
+  /// Makes timers that are due expire only in expire_timer(). A simulation chooses the order of
+  /// timers and items in this way.
+  void hold_timers() noexcept { set_turn_timers(0); }
+
+  /// Returns how many timers are candidates to expire next: 0 if none is due, and usually 1, the
+  /// earliest. A timer that was set at this point in time, such as the timer of a sleep for
+  /// 0, may expire before older ones that are due now: in reality, their times differ by a moment.
+  [[nodiscard]] std::size_t due_timers() const noexcept;
+
+  /// Expires one of the timers that due_timers() counts, after hold_timers(). Index 0 is the
+  /// earliest.
+  void expire_timer(std::size_t index = 0);
+
+  /// Returns a description of the timer with this index, for the schedule of a simulation.
+  [[nodiscard]] std::string describe_timer(std::size_t index = 0) const;
+
   /// Suspends and resumes the current item, for a simulation that runs other schedulers in between.
   /// From suspend_turn() to resume_turn() this scheduler does not run and must not be driven.
   void suspend_turn() noexcept { set_current(nullptr); }
   void resume_turn() noexcept { set_current(this); }
 
   /// Returns the time of the next timer, or no_deadline if there is none.
-  [[nodiscard]] time_point next_event() const noexcept { return next_timer(); }
+  [[nodiscard]] time_point next_event() const noexcept { return timers().earliest(); }
 
   /// Moves time forward to `t`, for a driver of several schedulers. A `t` in the past has no
   /// effect.
@@ -103,6 +121,7 @@ class virtual_scheduler final : public scheduler {
 
   std::vector<work_item*> pool_;  // ready items, oldest first
   time_point now_{};
+  std::uint64_t first_order_now_ = 0;  // not above the order of the timers that were set at now_
   std::chrono::nanoseconds wall_offset_{0};
   process_identity identity_{"sim", 1};
   std::atomic<std::size_t> live_{0};

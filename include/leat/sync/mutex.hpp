@@ -54,7 +54,10 @@ class mutex final : public detail::semaphore_base {
 
   /// Creates an unlocked mutex. `name` appears in messages and dumps.
   explicit mutex(std::string name = {}) noexcept : semaphore_base("mutex", 1, 1, std::move(name)) {}
-  ~mutex() override { unregister(); }
+  ~mutex() override LEAT_NO_ANALYSIS {
+    check_unheld(&holder_);
+    unregister();
+  }
 
   /// Locks the mutex, waiting until all who requested it earlier have unlocked it.
   ///

@@ -39,6 +39,7 @@ namespace leat {
 template <class T>
 struct oneshot {
   static_assert(!std::is_void_v<T>, "oneshot<void>: write oneshot<std::monostate>");
+  static_assert(!std::is_reference_v<T>, "oneshot<T&>: send a pointer");
   static_assert(std::is_nothrow_move_constructible_v<T>,
                 "oneshot: T must be nothrow move-constructible; send a std::unique_ptr<T>");
   static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__,

@@ -69,7 +69,10 @@ class semaphore final : public detail::semaphore_base {
   /// Creates a semaphore with `permits` free permits, of which there can be `maximum`.
   /// Errors: invalid_argument if `maximum` is 0 or less than `permits`.
   semaphore(std::size_t permits, std::size_t maximum, std::string name = {});
-  ~semaphore() override { unregister(); }
+  ~semaphore() override {
+    check_unheld(nullptr);
+    unregister();
+  }
 
   /// Acquires `count` permits, waiting until that many are free and all earlier requests have been
   /// served.

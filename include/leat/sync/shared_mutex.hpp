@@ -65,7 +65,10 @@ class shared_mutex final : public detail::semaphore_base {
   /// Creates an unlocked mutex. `name` appears in messages and dumps.
   explicit shared_mutex(std::string name = {}) noexcept
       : semaphore_base("shared_mutex", everything, everything, std::move(name)) {}
-  ~shared_mutex() override { unregister(); }
+  ~shared_mutex() override LEAT_NO_ANALYSIS {
+    check_unheld(free_ == 0 ? &writer_ : nullptr);
+    unregister();
+  }
 
   /// Locks the mutex exclusively, waiting until all who requested it earlier have unlocked it.
   ///

@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <source_location>
 #include <string>
@@ -89,7 +90,7 @@ class watch final : public detail::watch_base {
   bool modify(Change change) {
     for (;;) {
       state next = current();
-      change(next.value);
+      std::invoke(change, next.value);
       work_list woken;
       {
         const detail::biased_lock lock(mutex_);
@@ -167,7 +168,7 @@ class watch final : public detail::watch_base {
   [[nodiscard]] task<std::optional<T>> wait_until(
       Predicate predicate, std::source_location where = std::source_location::current()) {
     state seen = current();
-    while (!predicate(std::as_const(seen.value))) {
+    while (!std::invoke(predicate, std::as_const(seen.value))) {
       std::optional<state> next = co_await changed(seen.version, where);
       if (!next) co_return std::nullopt;
       seen = std::move(*next);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -11,8 +10,10 @@
 
 #include "async/blocking/blocking_threads.hpp"
 #include "async/live_tasks_text.hpp"
+#include "base/standard_error.hpp"
 #include "base/thread_not_started.hpp"
 #include "leat/async/blocking/detail/blocking_calls.hpp"
+#include "leat/async/detail/task_local_node.hpp"
 #include "leat/async/dump/dump.hpp"
 #include "leat/async/loop/detail/event_loop_scheduler.hpp"
 #include "leat/async/wait_target.hpp"
@@ -30,6 +31,7 @@ void blocking_call::submit() {
   const bool is_simulated = scheduler_->is_simulated();
   if (!is_simulated) threads_ = &(pool_ ? *pool_ : default_blocking_pool()).threads();
   run_ = is_simulated ? &run_without_pool : &finish;
+  locals_ = current_task_locals();
   calls_ = calls;
   if (calls_) calls_->add(*this);
   if (!task()) {
@@ -46,6 +48,12 @@ void blocking_call::submit() {
   set_not_called();
   leave();
   throw failure(errc::resource_exhausted, thread_not_started("run_blocking: a thread"));
+}
+
+// The function sees the task-local values of its task.
+void blocking_call::call_function() noexcept {
+  const borrowed_task_locals borrowed(locals_);
+  invoke_(*this);
 }
 
 // --------------------------------------------------------------------------------------- the end
@@ -74,7 +82,7 @@ void blocking_call::finish(work_item& item) noexcept {
 // In a simulation, posted in place of a call of a thread.
 void blocking_call::run_without_pool(work_item& item) noexcept {
   auto& self = static_cast<blocking_call&>(static_cast<wait_operation&>(item));
-  if (!self.not_called_) self.invoke_(self);
+  if (!self.not_called_) self.call_function();
   finish(item);
 }
 
@@ -85,6 +93,7 @@ bool blocking_call::withdraw() noexcept {
 
 void blocking_call::request_end() noexcept {
   if (current_state() == state::over || std::exchange(end_requested_, true)) return;
+  end_requested_at_ = std::chrono::steady_clock::now();
   if (withdraw()) {
     set_not_called();
     leave();
@@ -107,21 +116,28 @@ void blocking_call::cancel(wait_operation& w) noexcept {
 
 // The coroutine is destroyed, usually with its scheduler. The function uses this memory until it
 // has returned.
-void blocking_call::end_in_destructor() noexcept {
+void blocking_call::end_slowly() noexcept {
   if (current_state() == state::over) {
     withdraw_wakeup();
     return;
   }
   if (threads_ && !threads_->is_in_its_process()) return;  // the child has no thread that runs it
   wakes_select_ = false;
-  end_requested_ = true;
+  if (!std::exchange(end_requested_, true)) end_requested_at_ = std::chrono::steady_clock::now();
   if (withdraw()) {
     leave();
     return;
   }
-  LEAT_ASSERT(scheduler_->is_ending(),
-              "coroutine destroyed while a function of run_blocking() uses its frame: let the "
-              "function return first");
+  if (!scheduler_->is_ending()) {
+    const bool is_posted_call = !threads_ && is_waiting();
+    // acquire: the result of the function is destroyed here.
+    LEAT_ASSERT(is_posted_call || state_.load(std::memory_order_acquire) == state::returned,
+                "coroutine destroyed while a function of run_blocking() uses its frame: let the "
+                "function return first");
+    withdraw_wakeup();
+    leave();
+    return;
+  }
   stop_.request_stop();
   constexpr auto longest = std::chrono::milliseconds(1);
   constexpr auto patience = std::chrono::seconds(10);
@@ -142,12 +158,12 @@ void blocking_call::end_in_destructor() noexcept {
 void blocking_call::print_late() const noexcept {
   try {
     const std::string task = this->task() ? name_of(*this->task()) : "a coroutine";
-    std::fprintf(stderr,
-                 "leat: %s is destroyed with its scheduler and waits for the function of "
-                 "run_blocking() at %s, which was asked to stop 10 s ago\n",
-                 task.c_str(), to_text(where()).c_str());
+    print_stderr(
+        "leat: %s is destroyed with its scheduler and waits for the function of "
+        "run_blocking() at %s, which was asked to stop 10 s ago\n",
+        task.c_str(), to_text(where()).c_str());
   } catch (...) {  // no memory
-    std::fputs("leat: a destroyed scheduler waits for a function of run_blocking()\n", stderr);
+    write_stderr("leat: a destroyed scheduler waits for a function of run_blocking()\n");
   }
 }
 
@@ -158,14 +174,21 @@ bool blocking_call::was_cancelled() const noexcept {
 }
 
 std::error_code blocking_call::error_code() const noexcept {
-  if (not_called_ || was_cancelled()) return make_error_code(ended_by_);
+  if (not_called_ || was_cancelled()) {
+    return make_error_code(ended_by_ ? ended_by_->code : errc::cancelled);
+  }
   return exception_ ? to_error_code(exception_) : std::error_code();
 }
 
 void blocking_call::rethrow_error() {
-  if (not_called_) throw failure(ended_by_, "run_blocking: the function was not called");
+  const limit_end by = ended_by_ ? *ended_by_ : limit_end();
+  if (not_called_) {
+    throw failure(by.code, "run_blocking: the function was not called" + limit_text(by));
+  }
   if (!exception_) return;
-  if (was_cancelled()) throw failure(ended_by_, "run_blocking: the function ended early");
+  if (was_cancelled()) {
+    throw failure(by.code, "run_blocking: the function ended early" + limit_text(by));
+  }
   std::rethrow_exception(std::exchange(exception_, nullptr));
 }
 
@@ -183,7 +206,7 @@ void blocking_call::describe(const wait_operation& w, std::ostream& out) {
 void blocking_call::inspect(const wait_operation& w, wait_target& target) {
   const auto& self = static_cast<const blocking_call&>(w);
   target.type = "blocking pool";
-  if (self.pool_) target.name = self.pool_->name();
+  if (self.threads_) target.name = self.threads_->name();  // the pool may be gone
 }
 
 // ------------------------------------------------------------------------ the calls of a scheduler

@@ -1,5 +1,8 @@
 #include "leat/async/blocking/blocking_pool.hpp"
 
+#include <string>
+#include <string_view>
+
 #include "async/blocking/blocking_threads.hpp"
 #include "base/never_destroyed.hpp"
 #include "leat/base/error.hpp"
@@ -10,6 +13,9 @@ blocking_pool::blocking_pool(const blocking_pool_options& options) : options_(op
   if (options.threads > 0) return;
   throw failure(errc::invalid_argument, "blocking_pool_options::threads is 0: use 1 or more");
 }
+
+blocking_pool::blocking_pool(std::string_view name)
+    : blocking_pool(blocking_pool_options{.name = std::string(name)}) {}
 
 blocking_pool::~blocking_pool() {
   detail::blocking_threads* const there = threads_.load(std::memory_order_acquire);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "async/dump/process_snapshot.hpp"
+#include "base/text/text_in_seconds.hpp"
 #include "leat/async/task_context.hpp"
 #include "leat/async/task_scope.hpp"
 
@@ -84,10 +85,13 @@ void blocking_threads::describe(const blocking_call& call, std::ostream& out) co
         << " busy)";
     return;
   }
-  const duration lasted = std::chrono::steady_clock::now() - call.started_;
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(lasted).count();
-  out << "(running for " << ms / 1000 << '.' << ms / 100 % 10 << " s on thread " << call.thread_
-      << (call.end_requested_ ? ", stop requested)" : ")");
+  const time_point now = std::chrono::steady_clock::now();
+  const auto ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(now - call.started_).count();
+  out << "(running for " << ms / 1000 << '.' << ms / 100 % 10 << " s on thread " << call.thread_;
+  if (call.end_requested_)
+    out << ", asked to stop " << text_in_seconds(now - call.end_requested_at_) << " ago";
+  out << ')';
 }
 
 bool blocking_threads::report(const void* object, live_object::access how, object_state& state) {

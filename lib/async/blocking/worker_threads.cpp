@@ -5,8 +5,8 @@
 #include <thread>
 #include <utility>
 
+#include "async/blocking/futex.hpp"
 #include "base/fork_generation.hpp"
-#include "base/futex.hpp"
 #include "leat/base/detail/spin_budget.hpp"
 
 namespace leat::detail {

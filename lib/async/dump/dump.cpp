@@ -1,6 +1,5 @@
 #include "leat/async/dump/dump.hpp"
 
-#include <cstdio>
 #include <cstdlib>
 #include <ostream>
 #include <sstream>
@@ -10,6 +9,7 @@
 #include "async/dump/dump_printers.hpp"
 #include "async/live_tasks_text.hpp"
 #include "base/exception_in_flight.hpp"
+#include "base/standard_error.hpp"
 #include "leat/async/detail/foreign_wait.hpp"
 #include "leat/base/detail/assert.hpp"
 
@@ -18,6 +18,12 @@ namespace leat {
 void dump(std::ostream& out, time_span patience) { dump(out, dump_format::text, patience); }
 
 void dump(std::ostream& out, dump_format format, time_span patience) {
+  if (detail::is_stderr(out)) {
+    std::ostringstream text;
+    dump(text, format, patience);
+    detail::write_stderr(std::move(text).str());
+    return;
+  }
   const detail::process_snapshot state = detail::dump_collector::collect(nullptr, patience);
   format == dump_format::text ? detail::print_text(state, out) : detail::print_json(state, out);
 }
@@ -55,33 +61,31 @@ void detail::print_late_task(const task_scope& scope, const std::source_location
   try {
     const std::string place = to_text(to_code_location(where));
     const std::string task = describe_live_tasks(scope, duration::zero());
-    std::fprintf(stderr,
-                 "leat: select() or limit at %s waits for its task, which was asked to stop %d s "
-                 "ago:\n%s",
-                 place.c_str(), static_cast<int>(patience.count()), task.c_str());
+    detail::print_stderr(
+        "leat: select() or limit at %s waits for its task, which was asked to stop %d s "
+        "ago:\n%s",
+        place.c_str(), static_cast<int>(patience.count()), task.c_str());
   } catch (...) {  // no memory
-    std::fputs("leat: select() or limit waits for a task that does not stop\n", stderr);
+    detail::write_stderr("leat: select() or limit waits for a task that does not stop\n");
   }
 }
 
 void detail::foreign_wait_destroyed(const wait_operation& w, const task_context& c) noexcept {
   try {
     const std::string task = name_of(c);
-    std::fprintf(
-        stderr,
+    detail::print_stderr(
         "leat: %s was destroyed with its scheduler while it awaited an operation of another "
         "library, which leat cannot cancel, at %s: end the operation and join the task "
         "before you destroy the io_context or embedded_scheduler\n",
         task.c_str(), to_text(to_code_location(w.where())).c_str());
   } catch (...) {
-    std::fputs("leat: task destroyed while it awaited an operation of another library\n", stderr);
+    detail::write_stderr("leat: task destroyed while it awaited an operation of another library\n");
   }
   std::abort();
 }
 
 void detail::scope_destroyed(const task_scope& scope) noexcept {
-  std::fprintf(
-      stderr,
+  detail::print_stderr(
       "leat: %.*s '%.*s' destroyed while its tasks or threads are running: join it on every "
       "path, or use with_task_group() or with_coordinator()\n",
       static_cast<int>(scope.kind().size()), scope.kind().data(),
@@ -92,16 +96,16 @@ void detail::scope_destroyed(const task_scope& scope) noexcept {
   try {
     if (dying) {
       const std::string task = name_of(*dying);
-      std::fprintf(stderr,
-                   "  it belongs to %s, which was destroyed with its io_context or "
-                   "embedded_scheduler: join its tasks on other schedulers first\n",
-                   task.c_str());
+      detail::print_stderr(
+          "  it belongs to %s, which was destroyed with its io_context or "
+          "embedded_scheduler: join its tasks on other schedulers first\n",
+          task.c_str());
     }
-    std::fputs(describe_live_tasks(scope).c_str(), stderr);
+    detail::write_stderr(describe_live_tasks(scope));
   } catch (...) {
-    std::fputs("  out of memory: tasks and threads not listed\n", stderr);
+    detail::write_stderr("  out of memory: tasks and threads not listed\n");
   }
-  if (assertion_note) std::fprintf(stderr, "leat: %s\n", assertion_note);
+  if (assertion_note) detail::print_stderr("leat: %s\n", assertion_note);
   std::abort();
 }
 

@@ -1,26 +1,24 @@
 #include "leat/async/dump/dump_on_request.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
-#include <limits>
 #include <sstream>
 #include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
 
-#include "base/all_signals_blocked.hpp"
+#include "async/dump/all_signals_blocked.hpp"
 #include "base/standard_descriptors.hpp"
 #include "base/thread_not_started.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/write_all.hpp"
 
 namespace leat {
 namespace {
@@ -67,26 +65,6 @@ std::uint64_t take_from_event(int fd) noexcept {
   while (::read(fd, &count, sizeof count) < 0 && errno == EINTR) {
   }
   return count;
-}
-
-// Stops at an error, and when a full pipe has not been read for `patience`.
-void write_all(int fd, std::string_view text, duration patience) noexcept {
-  using std::chrono::milliseconds;
-  constexpr milliseconds for_ever(-1);
-  constexpr milliseconds longest(std::numeric_limits<int>::max());
-  const auto whole = std::chrono::duration_cast<milliseconds>(patience);
-  const milliseconds limit = whole > longest ? for_ever : std::max(whole, milliseconds(0));
-  while (!text.empty()) {
-    const ssize_t n = ::write(fd, text.data(), text.size());
-    if (n >= 0) {
-      text.remove_prefix(static_cast<std::size_t>(n));
-    } else if (errno == EAGAIN) {
-      pollfd writable{fd, POLLOUT, 0};
-      if (::poll(&writable, 1, static_cast<int>(limit.count())) == 0) return;
-    } else if (errno != EINTR) {
-      return;
-    }
-  }
 }
 
 }  // namespace
@@ -154,10 +132,10 @@ class dump_on_request::writer {
 
   void write_out(std::string_view text) const noexcept {
     if (options_.file.empty()) {
-      write_all(options_.descriptor, text, options_.patience);
+      static_cast<void>(write_all(options_.descriptor, text, options_.patience));
     } else {
       const descriptor file(open_to_append(options_.file));  // each time: it may have been rotated
-      write_all(file.get(), text, options_.patience);
+      static_cast<void>(write_all(file.get(), text, options_.patience));
     }
   }
 
@@ -177,6 +155,9 @@ namespace {
 // the slot is empty, or the destructor sees the handler.
 std::array<std::atomic<int>, NSIG> events{};
 std::atomic<int> handlers_inside{0};
+// The thread that forks is not inside a handler, and a child of fork() has no other thread.
+[[maybe_unused]] const int handlers_registered =
+    ::pthread_atfork(nullptr, nullptr, [] { handlers_inside.store(0); });
 static_assert(std::atomic<int>::is_always_lock_free, "used in a signal handler");
 
 void handle(int signal) noexcept {

@@ -3,25 +3,18 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <iomanip>
 #include <ostream>
 #include <sstream>
 #include <string_view>
 
 #include "base/text/json_writer.hpp"
+#include "base/text/text_in_seconds.hpp"
 
 namespace leat::detail {
 namespace {
 
 std::int64_t in_milliseconds(duration d) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
-}
-
-std::string text_in_seconds(duration d) {
-  std::ostringstream text;
-  const std::int64_t ms = in_milliseconds(d);
-  text << ms / 1000 << '.' << std::setw(3) << std::setfill('0') << ms % 1000 << " s";
-  return std::move(text).str();
 }
 
 std::string to_text(const wait_state& w) {
@@ -94,7 +87,12 @@ class text_printer {
   }
 
  private:
-  static std::string indent(std::size_t depth) { return std::string(depth * 2, ' '); }
+  // Deeper lines begin with their level, so that a dump is not quadratic in the depth.
+  static std::string indent(std::size_t depth) {
+    constexpr std::size_t deepest = 32;
+    if (depth <= deepest) return std::string(depth * 2, ' ');
+    return std::string(deepest * 2, ' ') + '[' + std::to_string(depth) + "] ";
+  }
 
   void print_count(std::size_t count, std::string_view what) {
     out_ << ", " << count << ' ' << what << (count == 1 ? "" : "s");

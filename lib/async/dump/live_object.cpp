@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "async/dump/live_objects.hpp"
+#include "async/thread_registry.hpp"
 #include "base/held_during_fork.hpp"
 
 namespace leat::detail {
@@ -15,8 +16,20 @@ namespace {
 
 constinit std::mutex mutex_of_objects;
 
-// The first wait on a primitive takes it, also in a child of fork().
-[[maybe_unused]] const int registered = held_during_fork<mutex_of_objects>();
+// A child of fork() needs both for its first wait. A dump holds the first one while it asks whether
+// an object is alive.
+struct locks_of_threads_and_objects {
+  void lock() noexcept {
+    thread_registry::mutex().lock();
+    mutex_of_objects.lock();
+  }
+  void unlock() noexcept {
+    mutex_of_objects.unlock();
+    thread_registry::mutex().unlock();
+  }
+};
+constinit locks_of_threads_and_objects locks_of_waits;
+[[maybe_unused]] const int registered = held_during_fork<locks_of_waits>();
 
 }  // namespace
 

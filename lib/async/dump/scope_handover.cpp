@@ -1,12 +1,12 @@
 #include "leat/async/dump/detail/scope_handover.hpp"
 
 #include <chrono>
-#include <cstdio>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "async/live_tasks_text.hpp"
+#include "base/standard_error.hpp"
 
 namespace leat::detail {
 
@@ -18,11 +18,11 @@ constexpr auto quiet_time = std::chrono::seconds(10);
 void print_remaining(const task_scope& scope) noexcept {
   try {
     const std::string who = describe_live_tasks(scope);
-    std::fprintf(stderr, "leat: destructor of %.*s '%.*s' is still waiting for its tasks:\n%s",
+    print_stderr("leat: destructor of %.*s '%.*s' is still waiting for its tasks:\n%s",
                  static_cast<int>(scope.kind().size()), scope.kind().data(),
                  static_cast<int>(scope.name().size()), scope.name().data(), who.c_str());
   } catch (...) {  // no memory
-    std::fputs("leat: destructor is still waiting for tasks on other threads\n", stderr);
+    write_stderr("leat: destructor is still waiting for tasks on other threads\n");
   }
 }
 
@@ -33,7 +33,7 @@ bool scope_handover::belongs_to(const work_item& item, const task_scope& scope) 
     const task_context* const c = static_cast<const wait_operation&>(item).context_;
     return c && &c->scope() == &scope;
   }
-  if (item.run_ == &task_scope::start || item.run_ == &task_scope::start_from_elsewhere) {
+  if (task_scope::is_start(item)) {
     return &static_cast<const task_context&>(item).scope() == &scope;
   }
   return scope.owns_stop_notice(item);

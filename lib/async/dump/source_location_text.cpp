@@ -6,7 +6,13 @@
 #include "async/dump/dump_printers.hpp"
 #include "async/dump/process_snapshot.hpp"
 #include "async/live_tasks_text.hpp"
+#include "base/text/milliseconds_text.hpp"
+#include "leat/async/condition_wait.hpp"
+#include "leat/async/detail/joint_scope.hpp"
+#include "leat/async/detail/select_branches.hpp"
+#include "leat/async/detail/select_state.hpp"
 #include "leat/async/dump/dump.hpp"
+#include "leat/async/sleep.hpp"
 #include "leat/async/task_scope.hpp"
 
 namespace leat::detail {
@@ -42,6 +48,14 @@ std::string to_text(const code_location& p) {
 
 std::string to_text(const std::source_location& where) { return to_text(to_code_location(where)); }
 
+std::string limit_text(const limit_end& end) {
+  if (end.where.line() == 0) return {};
+  const std::string what = end.code == errc::deadline_exceeded
+                               ? "limit of " + milliseconds_text(end.length) + " ms"
+                               : "with_stop()";
+  return " (" + what + " at " + to_text(end.where) + ")";
+}
+
 std::string name_of(const task_context& task) {
   if (!task.name().empty()) return std::string(task.name());
   return "task spawned at " + to_text(task.spawned_at());
@@ -53,21 +67,57 @@ std::string wait_text(std::string_view verb, std::string_view words) {
   return text;
 }
 
+namespace {
+
+// The name of a task for a reader who does not see its owner: one without a name follows that of
+// the task that awaits it.
+std::string full_name_of(const task_context& task) {
+  std::string name = name_of(task);
+  if (!task.name().empty()) return name;
+  const task_context* awaiting = &task;
+  while (awaiting && awaiting->name().empty()) {
+    const auto* const scope = dynamic_cast<const joint_scope*>(&awaiting->scope());
+    awaiting = scope ? scope->awaiting_task() : nullptr;
+  }
+  return awaiting ? std::string(awaiting->name()) + " (" + name + ")" : name;
+}
+
+std::string name_of_waiter(const task_context* task) {
+  return task ? full_name_of(*task) : "a coroutine";
+}
+
+}  // namespace
+
 // A friend of the classes of work items, each of which is recognised by its function.
 std::string to_text(const work_item& item) {
   if (wait_operation::is_wakeup(item)) {
     const auto& w = static_cast<const wait_operation&>(item);
     std::ostringstream words;
     w.what().describe(w, words);
-    std::ostringstream text;
-    text << (w.context_ ? name_of(*w.context_) : "a coroutine") << " resumes after "
-         << wait_text(w.what().verb, words.str()) << ", at " << to_text(w.where());
-    return std::move(text).str();
+    const bool settles =
+        item.run_ == &select_state::settle && static_cast<const select_state&>(w).is_pending();
+    return name_of_waiter(w.context_) +
+           (settles ? " asks the operation that lost to end: " : " resumes after ") +
+           wait_text(w.what().verb, words.str()) + ", at " + to_text(w.where());
   }
-  if (item.run_ == &task_scope::start || item.run_ == &task_scope::start_from_elsewhere) {
-    return name_of(static_cast<const task_context&>(item)) + " begins";
+  if (task_scope::is_start(item)) {
+    return full_name_of(static_cast<const task_context&>(item)) + " begins";
   }
   return "internal work of leat";
+}
+
+// A friend of the classes of timers, each of which is recognised by its function.
+std::string to_text(const timer& t) {
+  const wait_operation* wait = nullptr;
+  if (t.expire_ == &sleep_wait::alarm::expired) {
+    wait = &static_cast<const sleep_wait::alarm&>(t).owner;
+  } else if (t.expire_ == &condition_wait::alarm::expired) {
+    wait = &static_cast<const condition_wait::alarm&>(t).owner;
+  } else if (t.expire_ == &select_branch<sleep_wait>::expired) {
+    wait = &static_cast<const select_branch<sleep_wait>&>(t).select_state_;
+  }
+  if (!wait) return "internal timer of leat expires";
+  return "timer of " + name_of_waiter(wait->context_) + " expires, at " + to_text(wait->where());
 }
 
 }  // namespace leat::detail

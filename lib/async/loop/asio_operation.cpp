@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/text/text_in_seconds.hpp"
 #include "leat/async/loop/partial_transfer.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/async/wait_target.hpp"
@@ -18,12 +19,6 @@ void asio_operation_base::initiation_failed() noexcept {
   LEAT_ASSERT(
       state_ == state::over,
       "the initiating function of an Asio operation kept the handler and threw an exception");
-}
-
-bool asio_operation_base::yield_after_budget() noexcept {
-  if (!context_ || scheduler_->consume_budget()) return false;
-  wake();
-  return true;
 }
 
 void asio_operation_base::completed_elsewhere() noexcept {
@@ -58,6 +53,7 @@ void asio_operation_base::abandoned() noexcept {
 
 void asio_operation_base::request_cancel() noexcept {
   if (std::exchange(cancel_requested_, true)) return;
+  cancelled_at_ = scheduler_->now();
   if (call_) call_(handler_, asio::cancellation_type::all);
 }
 
@@ -69,7 +65,8 @@ void asio_operation_base::cancel(wait_operation& w) noexcept {
 void asio_operation_base::describe(const wait_operation& w, std::ostream& out) {
   const auto& self = static_cast<const asio_operation_base&>(w);
   out << self.name();
-  if (self.cancel_requested_) out << ", cancelled, not ended yet";
+  if (!self.cancel_requested_ || self.state_ == state::over) return;
+  out << cancelled_text(self.scheduler_->now() - self.cancelled_at_);
 }
 
 void asio_operation_base::inspect(const wait_operation& w, wait_target& target) {
@@ -98,8 +95,10 @@ void asio_operation_base::destroy_handler() noexcept {
 void asio_operation_base::throw_error(std::error_code ec, std::size_t bytes) const {
   std::string text(name());
   if (abandoned_) text += ": its handler was destroyed without a call";
+  if (bytes > 0)
+    text += ": ended after " + std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+  if (ended_by_ && ec == ended_by_->code) text += limit_text(*ended_by_);
   if (bytes == 0) throw failure(ec, text);
-  text += ": ended after " + std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
   throw partial_transfer(ec, text, bytes);
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <ctime>
 #include <new>
+#include <utility>
 
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
@@ -32,14 +33,12 @@ class asio_scheduler final : public detail::event_loop_scheduler {
     listed_.remove();
     end("io_context");
     timer_.cancel();
+    end_after_shutdown(passes_of_shutdown);
   }
-  // Destructors of handlers may have spawned since. The context has destroyed all its handlers;
-  // those of other contexts end now.
+  // Destructors of handlers may have spawned since.
   ~asio_scheduler() {
     end("io_context");
-    const bool has_tasks = started_tasks() > 0;
-    end_pinned_tasks();
-    if (has_tasks) on_tasks_ended();
+    end_other_tasks();
   }
 
   [[nodiscard]] std::unique_ptr<detail::event_listener> make_listener() override {
@@ -59,6 +58,48 @@ class asio_scheduler final : public detail::event_loop_scheduler {
   void work_finished() noexcept override { io_.get_executor().on_work_finished(); }
 
  private:
+  // A task that waits for an operation of another context may own sockets, whose destructors use
+  // their service. So it ends after the context has shut down all services and destroyed their
+  // handlers, and before it destroys any service: in the destructor of a handler that the context
+  // never calls. A handler that is destroyed may post further ones by canceling operations; each
+  // pass waits for those of the previous one.
+  static constexpr int passes_of_shutdown = 8;
+  class end_of_shutdown {
+   public:
+    end_of_shutdown(asio_scheduler& s, int passes) noexcept : scheduler_(&s), passes_(passes) {}
+    end_of_shutdown(end_of_shutdown&& other) noexcept
+        : scheduler_(std::exchange(other.scheduler_, nullptr)), passes_(other.passes_) {}
+    end_of_shutdown& operator=(end_of_shutdown&&) = delete;
+    ~end_of_shutdown() {
+      if (scheduler_ && scheduler_->is_end_posted_) scheduler_->end_after_shutdown(passes_);
+    }
+    void operator()() const noexcept {}
+
+   private:
+    asio_scheduler* scheduler_;
+    int passes_;  // that are left
+  };
+
+  void end_after_shutdown(int passes) noexcept {
+    if (started_tasks() == 0) return;
+    if (passes == 0) {
+      end_other_tasks();
+      return;
+    }
+    is_end_posted_ = false;
+    try {
+      asio::post(io_, end_of_shutdown(*this, passes - 1));
+      is_end_posted_ = true;
+    } catch (const std::bad_alloc&) {  // the destructor ends them, although it may be too late
+    }
+  }
+
+  void end_other_tasks() noexcept {
+    const bool has_tasks = started_tasks() > 0;
+    end_pinned_tasks();
+    if (has_tasks) on_tasks_ended();
+  }
+
   // The time of the kernel's last tick, at most some milliseconds ago. It costs 7 ns instead of 43,
   // and only tells since when a task waits.
   static time_point coarse_now() noexcept {
@@ -141,6 +182,7 @@ class asio_scheduler final : public detail::event_loop_scheduler {
   asio::steady_timer timer_;
   tick tick_{*this};
   std::atomic<bool> unarmed_{false};  // there was no memory for setting the timer
+  bool is_end_posted_ = false;        // see end_of_shutdown
   detail::handler_scheduler listed_{*this, io_};
 };
 

@@ -9,7 +9,7 @@
 #include <asio/strand.hpp>
 
 #include "async/loop/executor_target.hpp"
-#include "leat/base/error.hpp"
+#include "leat/base/detail/assert.hpp"
 
 namespace leat::detail {
 namespace {
@@ -29,16 +29,15 @@ scheduler* find_scheduler(const asio::any_io_executor& executor) {
 
 }  // namespace
 
-scheduler& get_scheduler_of(const asio::any_io_executor& executor) {
+scheduler& get_scheduler_of(const asio::any_io_executor& executor) noexcept {
   if (scheduler* const s = find_scheduler<plain_executor>(executor)) return *s;
   if (scheduler* const s = find_scheduler<tracked_executor>(executor)) return *s;
   if (scheduler* const s = find_scheduler<scheduler_executor>(executor)) return *s;
-  if (const auto* e = get_target_if<asio::strand<asio::any_io_executor>>(executor)) {
-    return get_scheduler_of(e->get_inner_executor());
-  }
-  throw failure(errc::invalid_argument,
-                "async_run(): executor has no scheduler: pass an executor of an asio::io_context, "
-                "or leat::get_executor(scheduler)");
+  const auto* const strand = get_target_if<asio::strand<asio::any_io_executor>>(executor);
+  LEAT_ASSERT(strand != nullptr,
+              "async_run() on an executor without a scheduler, such as one of a thread_pool: pass "
+              "an executor of an asio::io_context, or leat::get_executor(scheduler)");
+  return get_scheduler_of(strand->get_inner_executor());
 }
 
 }  // namespace leat::detail

@@ -100,7 +100,7 @@ embedded_scheduler::turn embedded_scheduler::run_ready(std::size_t max_items,
       max_time == duration::max() ? no_deadline : deadline_after(now(), max_time);
   turn end;
   end.more = scheduler::run_ready(max_items, 0, deadline);
-  end.next = next_timer();
+  end.next = timers().earliest();
   if (end.more) signal();
   running_.store(false, std::memory_order_release);
   return end;

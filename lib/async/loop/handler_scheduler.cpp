@@ -4,12 +4,14 @@
 
 #include <asio/io_context.hpp>
 
+#include "base/held_during_fork.hpp"
 #include "leat/async/detail/foreign_coroutine_awaiter.hpp"
 
 namespace leat::detail {
 namespace {
 
 constinit std::mutex mutex;
+[[maybe_unused]] const int contexts_registered = held_during_fork<mutex>();
 constinit handler_scheduler* first = nullptr;
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <asio/thread_pool.hpp>
 
 #include "async/loop/executor_target.hpp"
+#include "leat/async/loop/scheduler_executor.hpp"
 
 namespace leat::detail {
 namespace {
@@ -28,7 +29,9 @@ bool post_as_any_of(const asio::any_io_executor& executor, posted_completion& co
 void posted_completion::post_to(const asio::any_io_executor& executor) && noexcept {
   using io = asio::io_context::executor_type;
   using pool = asio::thread_pool::executor_type;
-  if (!post_as_any_of<io, asio::strand<io>, pool, asio::strand<pool>>(executor, *this)) {
+  if (const auto* const known = get_target_if<scheduler_executor>(executor)) {
+    known->post_completion(std::move(*this));
+  } else if (!post_as_any_of<io, asio::strand<io>, pool, asio::strand<pool>>(executor, *this)) {
     asio::post(executor, std::move(*this));
   }
 }

@@ -1,6 +1,5 @@
 #include "leat/async/loop/run.hpp"
 
-#include <cstdio>
 #include <cstdlib>
 #include <cxxabi.h>
 #include <memory>
@@ -14,6 +13,7 @@
 #include <asio/io_context.hpp>
 
 #include "async/live_tasks_text.hpp"
+#include "base/standard_error.hpp"
 #include "base/text/seconds_text.hpp"
 #include "leat/async/condition_wait.hpp"
 #include "leat/async/dump/dump.hpp"
@@ -61,17 +61,17 @@ std::string message_of(const std::exception_ptr& error) {
 
 void print_error(const std::exception_ptr& error) noexcept {
   try {
-    std::fputs(("error: " + message_of(error) + "\n").c_str(), stderr);
+    write_stderr("error: " + message_of(error) + "\n");
   } catch (...) {
-    std::fputs("error: out of memory\n", stderr);
+    write_stderr("error: out of memory\n");
   }
 }
 
 void print_signal(int signal) noexcept {
   try {
-    std::fputs(("stopped by " + name_of_signal(signal) + "\n").c_str(), stderr);
+    write_stderr("stopped by " + name_of_signal(signal) + "\n");
   } catch (...) {
-    std::fputs("stopped by a signal\n", stderr);
+    write_stderr("stopped by a signal\n");
   }
 }
 
@@ -91,12 +91,18 @@ class main_loop {
   void run(task<void> main, const std::source_location& where) {
     scope_.spawn_on(scheduler_, std::move(main), "", where);
     scope_.when_idle(end_);
-    io_.run();  // until a stop is requested or the main task ends
+    try {
+      io_.run();  // until a stop is requested or the main task ends
+    } catch (...) {
+      handler_failed();
+    }
     if (!ended_) run_with_grace();
     run_with_grace();
   }
 
-  [[nodiscard]] std::exception_ptr error() const noexcept { return scope_.error(); }
+  [[nodiscard]] std::exception_ptr error() const noexcept {
+    return handler_error_ ? handler_error_ : scope_.error();
+  }
 
   /// The signal that requested the stop, or 0.
   [[nodiscard]] int signal() const noexcept { return signal_; }
@@ -135,17 +141,39 @@ class main_loop {
     io_.stop();
   }
 
+  // Called for an exception of a handler of the program. It stops the main task.
+  void handler_failed() noexcept {
+    if (!handler_error_) handler_error_ = std::current_exception();
+    scope_.request_scope_stop();
+  }
+
+  // Runs the loop until `end`, io_.stop() is called or no work is left.
+  void run_until(time_point end) noexcept {
+    for (;;) {
+      try {
+        if (end == no_deadline) {
+          io_.run();
+        } else {
+          io_.run_until(end);
+        }
+        return;
+      } catch (...) {
+        handler_failed();
+      }
+    }
+  }
+
   // Runs the loop until io_.stop() is called or no work is left. Reports tasks that are late.
-  void run_with_grace() {
+  void run_with_grace() noexcept {
     io_.restart();
     const time_point end = deadline_after(scheduler_.now(), options_.stop_grace);
     if (end != no_deadline && !reported_) {
-      io_.run_until(end);
+      run_until(end);
       if (io_.stopped()) return;
       reported_ = true;
       scheduler_.post(late_);  // a dump reads the tasks of a scheduler in its turn
     }
-    io_.run();
+    run_until(no_deadline);
   }
 
   void print_late_tasks() const noexcept {
@@ -159,12 +187,10 @@ class main_loop {
         tasks = std::move(all).str();
       }
       const std::string after = ended_ ? "the end of the main task" : "the stop request";
-      std::fputs(("leat: run: " + std::string(what) + seconds_text(options_.stop_grace) +
-                  " s after " + after + ":\n" + tasks)
-                     .c_str(),
-                 stderr);
+      write_stderr("leat: run: " + std::string(what) + seconds_text(options_.stop_grace) +
+                   " s after " + after + ":\n" + tasks);
     } catch (...) {
-      std::fputs("leat: run: out of memory: tasks that are still running not listed\n", stderr);
+      write_stderr("leat: run: out of memory: tasks that are still running not listed\n");
     }
   }
 
@@ -175,6 +201,7 @@ class main_loop {
   std::optional<stop_on_signal> guard_;
   main_end end_;
   late_report late_;
+  std::exception_ptr handler_error_;
   int signal_ = 0;
   bool ended_ = false;     // the main task
   bool reported_ = false;  // the tasks that are late

@@ -10,6 +10,7 @@
 #include <asio/io_context.hpp>
 #include <pthread.h>
 
+#include "base/standard_error.hpp"
 #include "base/thread_not_started.hpp"
 #include "leat/async/dump/dump.hpp"
 #include "leat/async/loop/asio_scheduler.hpp"
@@ -47,7 +48,7 @@ struct runtime::worker {
     work.reset();  // the thread leaves run() once its last task has ended
     if (!thread.joinable()) return;
     if (ended.park_until(std::chrono::steady_clock::now() + quiet_time)) return;
-    std::cerr << "leat: destructor of a runtime is still waiting for tasks:\n";
+    detail::write_stderr("leat: destructor of a runtime is still waiting for tasks:\n");
     dump(std::cerr);
   }
 };

@@ -13,9 +13,13 @@
 #include <thread>
 #include <utility>
 
+#include <asio/signal_set.hpp>
+#include <pthread.h>
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "async/loop/signal_set_counts.hpp"
+#include "base/held_during_fork.hpp"
 #include "leat/async/loop/detail/event_loop_scheduler.hpp"
 #include "leat/async/loop/detail/signal_receiver.hpp"
 #include "leat/base/error.hpp"
@@ -24,12 +28,15 @@ namespace leat {
 namespace signal_guards {
 namespace {
 
+using detail::signal_set_counts;
+
 // A guard as the signal handler sees it. All accesses are sequentially consistent: either the
 // handler sees that the slot is free, or the guard's destructor sees the handler.
 struct slot {
   std::atomic<int> event{0};              // the eventfd, plus 1; 0: the slot is free
   std::atomic<std::uint64_t> signals{0};  // bit n - 1: handles signal n
   std::atomic<int> received{0};           // the first signal
+  std::atomic<bool> seen{false};          // the program knows of it, or a signal_set received it
   std::atomic<pid_t> process{0};          // that constructed the guard: a child of fork() did not
 };
 static_assert(std::atomic<int>::is_always_lock_free, "used in a signal handler");
@@ -39,14 +46,24 @@ static_assert(NSIG <= 65, "signals fit into the bits of a slot");
 constinit std::array<slot, 32> slots{};
 constinit std::atomic<int> handlers_inside{0};
 
+// The thread that forks is not inside a handler, and a child of fork() has no other thread.
+[[maybe_unused]] const int handlers_registered =
+    ::pthread_atfork(nullptr, nullptr, [] { handlers_inside.store(0); });
+
 // Under the mutex: how many guards handle a signal, and its action before the first one.
 struct installed {
   int guards = 0;
   bool ignored = false;
+  bool was_in_signal_set = false;  // so that the action before belongs to Asio
   struct sigaction before{};
 };
 constinit std::mutex mutex;
+[[maybe_unused]] const int mutex_registered = detail::held_during_fork<mutex>();
 std::array<installed, NSIG> actions{};
+
+// True for a signal whose last guard has left it to signal sets: a handler that begins later on
+// another thread, although the guard has removed it, leaves its signal to them too.
+constinit std::array<std::atomic<bool>, NSIG> is_left_to_sets{};
 
 std::uint64_t signal_bit(int signal) noexcept { return std::uint64_t{1} << (signal - 1); }
 
@@ -67,9 +84,17 @@ void raise_with_default_action(int signal) noexcept {
   ::raise(signal);
 }
 
+// True if an asio::signal_set receives the signal too. Any other handler that was installed earlier
+// would not expect a program that continues.
+bool is_in_signal_set(int signal) noexcept {
+  return is_left_to_sets[static_cast<std::size_t>(signal)].load() ||
+         signal_set_counts::read_in_handler(signal) > 1;  // 1: the guards
+}
+
 void handle(int signal) noexcept {
   handlers_inside.fetch_add(1);
   const pid_t here = ::getpid();
+  const bool in_signal_set = is_in_signal_set(signal);
   bool accepted = false;
   for (slot& s : slots) {
     const int event = s.event.load();
@@ -77,11 +102,16 @@ void handle(int signal) noexcept {
       continue;
     int none = 0;
     if (!s.received.compare_exchange_strong(none, signal)) continue;
+    if (in_signal_set) s.seen.store(true);
     write_event(event - 1);
     accepted = true;
   }
   handlers_inside.fetch_sub(1);
-  if (!accepted) raise_with_default_action(signal);
+  if (in_signal_set) {
+    asio::detail::asio_signal_handler(signal);
+  } else if (!accepted) {
+    raise_with_default_action(signal);
+  }
 }
 
 bool is_fault_signal(int signal) noexcept {
@@ -101,34 +131,67 @@ void check(std::span<const int> signals) {
   }
 }
 
+using signal_function = void (*)(int);
+
+struct sigaction make_action(signal_function handler) noexcept {
+  struct sigaction action{};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART | SA_ONSTACK;
+  ::sigfillset(&action.sa_mask);
+  return action;
+}
+
+void wait_for_handlers() noexcept {
+  while (handlers_inside.load() != 0) std::this_thread::yield();
+}
+
 // Under the mutex.
 void install(int signal) {
   installed& entry = actions[static_cast<std::size_t>(signal)];
   if (entry.guards == 0) {
-    struct sigaction action{};
-    action.sa_handler = &handle;
-    action.sa_flags = SA_RESTART | SA_ONSTACK;
-    ::sigfillset(&action.sa_mask);
+    signal_set_counts sets;
+    const struct sigaction action = make_action(&handle);
     if (::sigaction(signal, nullptr, &entry.before) != 0) {
       throw failure(std::error_code(errno, std::generic_category()),
                     "stop_on_signal: cannot read the action of signal " + std::to_string(signal));
     }
     entry.ignored = entry.before.sa_handler == SIG_IGN;
-    if (!entry.ignored && ::sigaction(signal, &action, nullptr) != 0) {
-      throw failure(std::error_code(errno, std::generic_category()),
-                    "stop_on_signal: cannot handle signal " + std::to_string(signal));
+    entry.was_in_signal_set = sets.read(signal) > 0;
+    if (!entry.ignored) {
+      sets.increment(signal);
+      is_left_to_sets[static_cast<std::size_t>(signal)].store(false);
+      if (::sigaction(signal, &action, nullptr) != 0) {
+        const int error = errno;
+        sets.decrement(signal);
+        throw failure(std::error_code(error, std::generic_category()),
+                      "stop_on_signal: cannot handle signal " + std::to_string(signal));
+      }
     }
   }
   ++entry.guards;
+}
+
+// The action after the last guard: signal sets may have been added or destroyed meanwhile.
+struct sigaction next_action(const installed& entry, bool in_signal_set) noexcept {
+  if (entry.was_in_signal_set == in_signal_set) return entry.before;
+  return make_action(in_signal_set ? &asio::detail::asio_signal_handler : SIG_DFL);
 }
 
 // Under the mutex.
 void uninstall(int signal) noexcept {
   installed& entry = actions[static_cast<std::size_t>(signal)];
   if (--entry.guards > 0 || entry.ignored) return;
+  signal_set_counts sets;
+  const bool in_signal_set = sets.read(signal) > 1;
   struct sigaction now{};
   ::sigaction(signal, nullptr, &now);
-  if (now.sa_handler == &handle) ::sigaction(signal, &entry.before, nullptr);
+  if (now.sa_handler == &handle) {
+    const struct sigaction next = next_action(entry, in_signal_set);
+    ::sigaction(signal, &next, nullptr);
+  }
+  is_left_to_sets[static_cast<std::size_t>(signal)].store(in_signal_set);
+  wait_for_handlers();  // they read the number of sets
+  sets.decrement(signal);
 }
 
 void uninstall_all(std::uint64_t signals) noexcept {
@@ -143,6 +206,7 @@ slot& take_slot(int event, std::span<const int> signals) {
     if (s.event.load() != 0) continue;
     s.signals.store(0);
     s.received.store(0);
+    s.seen.store(false);
     s.process.store(::getpid());
     s.event.store(event + 1);
     try {
@@ -159,7 +223,7 @@ slot& take_slot(int event, std::span<const int> signals) {
     } catch (...) {
       uninstall_all(s.signals.load());
       s.event.store(0);
-      while (handlers_inside.load() != 0) std::this_thread::yield();
+      wait_for_handlers();
       throw;
     }
     return s;
@@ -168,12 +232,27 @@ slot& take_slot(int event, std::span<const int> signals) {
                 "stop_on_signal: limit of 32 guards reached: destroy one first");
 }
 
-// The handlers are removed first: a signal in between has its earlier effect.
-void free_slot(slot& s) noexcept {
+// The handlers are removed first: a signal in between has its earlier effect. Returns the signal
+// that the guard has received if the program does not know of it, and 0 otherwise.
+[[nodiscard]] int free_slot(slot& s) noexcept {
   const std::lock_guard lock(mutex);
   uninstall_all(s.signals.load());
   s.event.store(0);
-  while (handlers_inside.load() != 0) std::this_thread::yield();
+  wait_for_handlers();
+  const int signal = s.received.load();
+  if (signal == 0 || s.seen.load()) return 0;
+  for (const slot& other : slots) {
+    if (other.event.load() != 0 && other.received.load() == signal) return 0;
+  }
+  return signal;
+}
+
+// The program knows of the signal: also the guards that have received the same one need not pass it
+// on.
+void set_seen(int signal) noexcept {
+  for (slot& s : slots) {
+    if (s.event.load() != 0 && s.received.load() == signal) s.seen.store(true);
+  }
 }
 
 }  // namespace
@@ -214,13 +293,27 @@ class stop_on_signal::process_state final : public state,
   }
 
   [[nodiscard]] int signal() const noexcept override {
-    return slot_ ? slot_->received.load() : received_;
+    const int received = slot_ ? slot_->received.load() : received_;
+    if (received != 0) {
+      signal_guards::set_seen(received);
+      unseen_.store(0);
+    }
+    return received;
   }
 
   void abandon() noexcept override {
     // A child of fork() shares the eventfd with its parent, and runs none of its schedulers.
     if (process_ != ::getpid()) return;
-    if (slot_) signal_guards::free_slot(*std::exchange(slot_, nullptr));
+    const int unseen =
+        slot_ ? signal_guards::free_slot(*std::exchange(slot_, nullptr)) : unseen_.load();
+    end();
+    if (unseen != 0) ::raise(unseen);  // for the next guard, or with its earlier effect
+  }
+
+ private:
+  ~process_state() = default;
+
+  void end() noexcept {
     if (done_ || !scheduler_) {
       if (scheduler_) scheduler_->remove(*this);
       delete this;
@@ -231,15 +324,13 @@ class stop_on_signal::process_state final : public state,
     signal_guards::write_event(listener_->descriptor());
   }
 
- private:
-  ~process_state() = default;
-
   void run() noexcept {
     if (abandoned_) {
       scheduler_->remove(*this);
       delete_abandoned();
     } else if (slot_->received.load() != 0) {
       done_ = true;
+      signal_guards::set_seen(slot_->received.load());
       stop_(scope_);  // may end the task that owns the guard, but not within this call
     } else if (!scheduler_->is_ending()) {
       listener_->listen(*this);
@@ -254,7 +345,7 @@ class stop_on_signal::process_state final : public state,
     }
     if (process_ == ::getpid()) {
       received_ = slot_->received.load();
-      signal_guards::free_slot(*std::exchange(slot_, nullptr));
+      unseen_ = signal_guards::free_slot(*std::exchange(slot_, nullptr));
     }
     listener_.reset();
     scheduler_ = nullptr;
@@ -271,10 +362,11 @@ class stop_on_signal::process_state final : public state,
   const stop_function stop_;
   const pid_t process_ = ::getpid();
   std::unique_ptr<detail::event_listener> listener_;
-  signal_guards::slot* slot_;  // null after it is freed
-  int received_ = 0;           // from then on
-  bool done_ = false;          // the stop was requested: nothing is awaited any more
-  bool abandoned_ = false;     // the guard was destroyed
+  signal_guards::slot* slot_;           // null after it is freed
+  int received_ = 0;                    // from then on
+  mutable std::atomic<int> unseen_{0};  // and whether the program knows of it
+  bool done_ = false;                   // the stop was requested: nothing is awaited any more
+  bool abandoned_ = false;              // the guard was destroyed
 };
 
 // --------------------------------------------------------------------------------- in a simulation
@@ -290,18 +382,35 @@ class stop_on_signal::simulated_state final : public state,
     run_ = [](work_item& item) noexcept { static_cast<simulated_state&>(item).run(); };
   }
 
-  [[nodiscard]] int signal() const noexcept override { return received_; }
+  [[nodiscard]] int signal() const noexcept override {
+    if (received_ != 0) set_seen(received_);
+    return received_;
+  }
 
   void abandon() noexcept override {
-    if (under_way_) {
-      abandoned_ = true;
-    } else {
-      delete this;
-    }
+    const int unseen = seen_ ? 0 : received_;
+    abandoned_ = true;
+    if (!under_way_) delete this;
+    if (unseen != 0) raise(unseen);
   }
 
  private:
   ~simulated_state() = default;
+
+  // As in a process, see signal_guards.
+  static void set_seen(int signal) noexcept {
+    for (signal_receiver* r = first(); r; r = next(*r)) {
+      auto& guard = static_cast<simulated_state&>(*r);
+      if (guard.received_ == signal) guard.seen_ = true;
+    }
+  }
+  static void raise(int signal) noexcept {
+    for (signal_receiver* r = first(); r; r = next(*r)) {
+      const auto& guard = static_cast<const simulated_state&>(*r);
+      if (!guard.abandoned_ && guard.received_ == signal) return;
+    }
+    for (signal_receiver* r = first(); r; r = next(*r)) static_cast<void>(r->receive(signal));
+  }
 
   [[nodiscard]] bool receive(int signal) noexcept override {
     if (abandoned_ || received_ != 0 || (signals_ & signal_guards::signal_bit(signal)) == 0) {
@@ -318,6 +427,7 @@ class stop_on_signal::simulated_state final : public state,
     if (abandoned_) {
       delete this;
     } else {
+      set_seen(received_);
       stop_(scope_);
     }
   }
@@ -326,8 +436,9 @@ class stop_on_signal::simulated_state final : public state,
   const stop_function stop_;
   std::uint64_t signals_ = 0;
   int received_ = 0;
-  bool under_way_ = false;  // the item was posted
-  bool abandoned_ = false;  // the guard was destroyed
+  mutable bool seen_ = false;  // the program knows of the signal
+  bool under_way_ = false;     // the item was posted
+  bool abandoned_ = false;     // the guard was destroyed
 };
 
 // ------------------------------------------------------------------------------------- the guard

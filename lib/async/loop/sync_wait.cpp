@@ -1,5 +1,7 @@
 #include "leat/async/loop/sync_wait.hpp"
 
+#include <exception>
+
 #include <asio/io_context.hpp>
 
 #include "leat/async/condition_wait.hpp"
@@ -29,7 +31,17 @@ void run_in_own_loop(task<> t, const std::source_location& where) {
   root_scope scope("sync_wait");
   scope.spawn_on(get_scheduler(io, {.spins_before_sleep = 100}), std::move(t), "", where);
   const stop_when_idle at_end(scope, where);
-  io.run();
+  std::exception_ptr handler_error;
+  for (bool is_running = true; is_running;) {
+    try {
+      io.run();
+      is_running = false;
+    } catch (...) {  // the exception of a handler of the program
+      if (!handler_error) handler_error = std::current_exception();
+      scope.request_scope_stop();
+    }
+  }
+  if (handler_error) std::rethrow_exception(handler_error);
   scope.rethrow_error();
 }
 

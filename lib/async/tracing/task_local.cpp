@@ -48,9 +48,27 @@ void task_context::free_with_tail(task_context& c) noexcept {
   if (locals) locals->release();
 }
 
+namespace {
+
+constinit thread_local detail::task_local_node* borrowed = nullptr;
+
+}  // namespace
+
+detail::borrowed_task_locals::borrowed_task_locals(task_local_node* locals) noexcept
+    : before_(std::exchange(borrowed, locals)) {}
+
+detail::borrowed_task_locals::~borrowed_task_locals() { borrowed = before_; }
+
 detail::task_local_node* detail::current_task_locals() noexcept {
   const task_context* const running = scheduler::current_task();
-  return running ? running->locals() : nullptr;
+  return running ? running->locals() : borrowed;
+}
+
+// If the task is destroyed with its scheduler, its frames are destroyed from the inside out.
+detail::task_local_owner::~task_local_owner() {
+  if (!scheduler::current_task()) [[unlikely]]
+    borrowed = before_;
+  node_.release();
 }
 
 }  // namespace leat

@@ -1,10 +1,10 @@
 #include "leat/async/tracing/trace_file.hpp"
 
-#include <cstdio>
 #include <exception>
 #include <utility>
 
 #include "async/tracing/trace_recorder.hpp"
+#include "base/standard_error.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat {
@@ -42,7 +42,7 @@ trace_file::~trace_file() {
   try {
     close();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "leat: %s\n", error.what());
+    detail::print_stderr("leat: %s\n", error.what());
   }
 }
 

@@ -30,7 +30,7 @@ int open_new_file(const std::string& path) {
 trace_output::trace_output(std::string path, std::uint64_t max_bytes)
     : path_(std::move(path)), max_bytes_(max_bytes), descriptor_(open_new_file(path_)) {}
 
-trace_output::~trace_output() { ::close(descriptor_); }
+trace_output::~trace_output() { close_file(); }
 
 bool trace_output::add(std::string& text) noexcept {
   if (!is_open()) return false;
@@ -76,6 +76,10 @@ void trace_output::write_until_closed(const std::function<void()>& collect) noex
       next = std::chrono::steady_clock::now() + interval;
     }
   }
+  lock.unlock();
+  write(last_);
+  close_file();
+  lock.lock();
   has_ended_ = true;
   changed_.notify_all();
 }
@@ -94,13 +98,22 @@ void trace_output::write(std::string_view text) noexcept {
   }
 }
 
+// A scheduler that sleeps can keep this object, but not the file.
+void trace_output::close_file() noexcept {
+  if (descriptor_ < 0) return;
+  const int result = ::close(std::exchange(descriptor_, -1));
+  // After EINTR too, Linux has closed the file.
+  if (result != 0 && errno != EINTR && !error_)
+    error_ = std::error_code(errno, std::generic_category());
+}
+
 std::error_code trace_output::close(std::string last, std::uint64_t& offset) noexcept {
   is_open_.store(false, std::memory_order_relaxed);
   std::unique_lock lock(mutex_);
+  last_ = std::move(last);
   is_closing_ = true;
   changed_.notify_all();
   changed_.wait(lock, [this]() noexcept { return has_ended_; });
-  write(last);
   offset = written_;
   return error_;
 }

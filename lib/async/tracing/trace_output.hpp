@@ -41,12 +41,12 @@ class trace_output {
   /// file is not open, or too much text waits.
   bool add(std::string& text) noexcept;
 
-  /// Writes what is handed over, and calls `collect` at intervals, until close() is called. For the
-  /// thread.
+  /// Writes what is handed over, and calls `collect` at intervals, until close() is called. Then it
+  /// closes the file. For the thread.
   void write_until_closed(const std::function<void()>& collect) noexcept;
 
   /// Ends the thread after it has written all text that was handed over, and then `last`. Returns
-  /// the error of a write, or success, and the offset at which it occurred.
+  /// the first error, or success, and the offset at which it occurred.
   std::error_code close(std::string last, std::uint64_t& offset) noexcept;
 
   /// Returns the path of the file.
@@ -58,11 +58,12 @@ class trace_output {
   static constexpr std::uint64_t reserve = 1024;
 
   void write(std::string_view text) noexcept;
+  void close_file() noexcept;
 
   const std::string path_;
   const std::uint64_t max_bytes_;
-  const int descriptor_;
-  std::uint64_t written_ = 0;  // used by the thread, like the next one
+  int descriptor_;  // used by the thread, like the next two; -1: closed
+  std::uint64_t written_ = 0;
   std::error_code error_;
 
   std::atomic<bool> is_open_{true};
@@ -72,6 +73,7 @@ class trace_output {
   std::deque<std::string> waiting_;
   std::size_t waiting_bytes_ = 0;
   std::uint64_t accepted_ = 0;
+  std::string last_;
   bool is_closing_ = false;
   bool has_ended_ = false;
 };

@@ -10,10 +10,10 @@
 #include <thread>
 #include <utility>
 
+#include "async/dump/all_signals_blocked.hpp"
 #include "async/dump/live_objects.hpp"
 #include "async/live_tasks_text.hpp"
 #include "async/tracing/trace_text.hpp"
-#include "base/all_signals_blocked.hpp"
 #include "base/fork_generation.hpp"
 #include "base/thread_not_started.hpp"
 #include "leat/async/detail/task_local_node.hpp"
@@ -55,10 +55,10 @@ std::string wait_name(const wait_operation& w) {
   return name;
 }
 
-// The values of named task-locals.
+// The values of named task-locals. The prefix distinguishes them from the other arguments.
 void add_locals(trace_event& event, const task_context& task) {
   task_local_node::each_named(task.locals(), [&](const task_local_node& n) {
-    event.argument(escaped_json(n.name()), escaped_json(n.text()));
+    event.argument("local." + escaped_json(n.name()), escaped_json(n.text()));
   });
 }
 

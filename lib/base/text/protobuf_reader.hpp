@@ -25,9 +25,11 @@ constexpr std::uint32_t make_tag(std::uint32_t number, wire_type w) noexcept {
   return number << 3 | static_cast<std::uint32_t>(w);
 }
 
-/// Thrown for bytes that are not a valid message. `what` describes them.
+/// Thrown for bytes that are not a valid message. `what` describes them. `field` is their part of
+/// the message, if it is known.
 struct malformed_message {
   const char* what;
+  std::string_view field = {};
 };
 
 /// Reads a protobuf message field by field, and accepts the same messages as protobuf. (protozero's

@@ -11,8 +11,8 @@ namespace {
 std::size_t line_end_before(const char* end, const char* next) noexcept {
   const std::size_t size = reinterpret_cast<std::uintptr_t>(next) -
                            reinterpret_cast<std::uintptr_t>(end);  // very large if it is before
-  const bool is_line_end =
-      size == 0 || (size == 1 && end[0] == '\n') || (size == 2 && end[0] == '\r' && end[1] == '\n');
+  const bool is_line_end = size == 0 || (size == 1 && (end[0] == '\n' || end[0] == '\r')) ||
+                           (size == 2 && end[0] == '\r' && end[1] == '\n');
   return is_line_end ? size : std::string_view::npos;
 }
 

@@ -6,6 +6,7 @@
 
 #include "codec/csv/csv_block.hpp"
 #include "codec/csv/csv_splitter.hpp"
+#include "codec/csv/csv_text.hpp"
 #include "codec/csv/csv_values.hpp"
 #include "codec/excerpt.hpp"
 #include "codec/record_count_context.hpp"
@@ -40,10 +41,13 @@ void check_column(const csv_column& column, std::size_t index) {
   }
 }
 
-void check_options(const csv_options& o, std::size_t columns) {
-  if (o.delimiter == '"' || o.delimiter == '\n' || o.delimiter == '\r') {
+void check_delimiter(const csv_options& o) {
+  if (!detail::is_csv_delimiter(o.delimiter))
     throw_csv_error("csv_options::delimiter must not be a quote or a line end");
-  }
+}
+
+void check_options(const csv_options& o, std::size_t columns) {
+  check_delimiter(o);
   if (o.select.empty()) return;
   if (o.select.size() != columns) {
     throw_csv_error("csv_options::select has " + std::to_string(o.select.size()) + " fields for " +
@@ -64,8 +68,7 @@ element_spec make_spec(const std::vector<csv_column>& columns) {
 }
 
 std::string_view without_mark_and_line_end(std::string_view header) noexcept {
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (header.starts_with(byte_order_mark)) header.remove_prefix(byte_order_mark.size());
+  if (header.starts_with(detail::utf8_mark)) header.remove_prefix(detail::utf8_mark.size());
   if (header.ends_with('\n')) header.remove_suffix(1);
   if (header.ends_with('\r')) header.remove_suffix(1);
   return header;
@@ -80,16 +83,22 @@ std::string join_names(std::span<const std::string_view> names) {
   return names.size() > most ? list + ", ..." : list;
 }
 
+// The names live as long as the splitter and the header.
+std::span<const std::string_view> split_header(detail::csv_splitter& splitter,
+                                               std::string_view header) {
+  if (detail::is_utf16(header)) throw_csv_error("header is UTF-16: convert the file to UTF-8");
+  try {
+    return splitter.split(without_mark_and_line_end(header), 0);
+  } catch (const decode_error& e) {
+    throw_csv_error("header cannot be split into names: " + std::string(e.what()));
+  }
+}
+
 // Returns, for each column, the field of the header with its name.
 std::vector<std::size_t> find_fields(std::string_view header,
                                      const std::vector<csv_column>& columns, const csv_options& o) {
   detail::csv_splitter splitter(o.delimiter, o.quotes, every_field);
-  std::span<const std::string_view> names;
-  try {
-    names = splitter.split(without_mark_and_line_end(header), 0);
-  } catch (const decode_error& e) {
-    throw_csv_error("header cannot be split into names: " + std::string(e.what()));
-  }
+  const std::span<const std::string_view> names = split_header(splitter, header);
   std::vector<std::size_t> fields;
   for (const csv_column& c : columns) {
     if (c.name.empty()) {
@@ -262,6 +271,14 @@ csv_decoder::csv_decoder(std::unique_ptr<const plan> p) noexcept : plan_(std::mo
 csv_decoder csv_decoder::for_header(std::string_view header, std::vector<csv_column> columns,
                                     csv_options options) {
   return csv_decoder(std::make_unique<const plan>(header, std::move(columns), std::move(options)));
+}
+
+std::vector<std::string> csv_decoder::header_names(std::string_view header,
+                                                   const csv_options& options) {
+  check_delimiter(options);
+  detail::csv_splitter splitter(options.delimiter, options.quotes, every_field);
+  const std::span<const std::string_view> names = split_header(splitter, header);
+  return {names.begin(), names.end()};
 }
 
 csv_decoder::csv_decoder(csv_decoder&&) noexcept = default;

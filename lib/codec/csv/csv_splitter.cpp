@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "codec/csv/csv_text.hpp"
 #include "codec/text/byte_masks.hpp"
 #include "leat/codec/decode_error.hpp"
 
@@ -127,9 +128,7 @@ std::size_t csv_splitter::plain_field(std::string_view record, std::size_t at, s
       throw_error(number, end, "line end in an unquoted field: enclose the field in quotes");
     }
     if (quotes_ && record[end] == '"') {
-      throw_error(
-          number, end,
-          "quote in an unquoted field: enclose the field in quotes and double the quotes inside");
+      throw_error(number, end, quote_in_unquoted_field);
     }
   }
   add(record.substr(at, end - at));
@@ -144,8 +143,7 @@ std::size_t csv_splitter::quoted_field(std::string_view record, std::size_t at,
   std::size_t from = first;  // begin of the part that is not in `unquoted_` yet
   for (;;) {
     const std::size_t quote = record.find('"', from);
-    if (quote == std::string_view::npos)
-      throw_error(number, at, "quoted field has no closing quote");
+    if (quote == std::string_view::npos) throw_error(number, at, no_closing_quote);
     const std::size_t next = quote + 1;
     if (next == record.size() || record[next] == delimiter_) {
       if (doubled) {
@@ -156,10 +154,7 @@ std::size_t csv_splitter::quoted_field(std::string_view record, std::size_t at,
       }
       return next;
     }
-    if (record[next] != '"') {
-      throw_error(number, quote,
-                  "quote in a quoted field: double it, or end the field or the record after it");
-    }
+    if (record[next] != '"') throw_error(number, quote, quote_in_quoted_field);
     doubled = true;
     unquoted_.append(record, from, next - from);
     from = next + 1;

@@ -31,54 +31,67 @@ decoded_example::values decode_feature(std::string_view feature, joined_bytes& j
   return column.take({count});
 }
 
-// Calls use(key, message) for each entry of a map. The last value of a repeated key counts.
-template <class Use>
-void for_each_entry(std::string_view map, joined_bytes& joined, Use use) {
-  for_each_bytes(map, 1, [&](std::string_view bytes) {
-    const map_entry entry(bytes, joined);
-    use(std::string(entry.key), entry.value);
-  });
-}
+class decoder {
+ public:
+  explicit decoder(const example_options& options) noexcept : options_(options) {}
 
-void add_features(std::string_view map, decoded_example& to, joined_bytes& joined) {
-  for_each_entry(map, joined, [&](std::string key, std::string_view feature) {
-    to.features.insert_or_assign(std::move(key), decode_feature(feature, joined));
-  });
-}
-
-void add_lists(std::string_view map, decoded_example& to, joined_bytes& joined) {
-  for_each_entry(map, joined, [&](std::string key, std::string_view list) {
-    std::vector<decoded_example::values> steps;
-    for_each_bytes(list, 1, [&](std::string_view feature) {
-      steps.push_back(decode_feature(feature, joined));
+  void add_features(std::string_view map) {
+    for_each_entry(map, [&](std::string key, std::string_view feature) {
+      all_.features.insert_or_assign(std::move(key), decode_feature(feature, joined_));
     });
-    to.feature_lists.insert_or_assign(std::move(key), std::move(steps));
-  });
-}
+  }
+
+  void add_lists(std::string_view map) {
+    all_.is_sequence = true;
+    for_each_entry(map, [&](std::string key, std::string_view list) {
+      std::vector<decoded_example::values> steps;
+      for_each_bytes(list, 1, [&](std::string_view feature) {
+        steps.push_back(decode_feature(feature, joined_));
+      });
+      all_.feature_lists.insert_or_assign(std::move(key), std::move(steps));
+    });
+  }
+
+  [[nodiscard]] decoded_example take() noexcept { return std::move(all_); }
+
+ private:
+  // Calls use(key, message) for each entry of a map. The last value of a repeated key counts.
+  template <class Use>
+  void for_each_entry(std::string_view map, Use use) {
+    for_each_bytes(map, 1, [&](std::string_view bytes) {
+      const map_entry entry(bytes, joined_);
+      if (options_.check_utf8) detail::require_utf8(entry.key);
+      use(std::string(entry.key), entry.value);
+    });
+  }
+
+  const example_options options_;
+  decoded_example all_;
+  joined_bytes joined_;
+};
 
 }  // namespace
 
-decoded_example decode_example(byte_view record) {
-  constexpr auto throw_error = [](std::string_view why) {
-    throw decode_error(0, " is not a tf.train.Example: " + std::string(why));
+decoded_example decode_example(byte_view record, example_options options) {
+  constexpr auto throw_error = [](const std::string& why) {
+    throw decode_error(0, " is not a tf.train.Example: " + why);
   };
-  decoded_example all;
-  joined_bytes joined;
+  decoder to(options);
   bool any = record.empty();
   try {
     for_each_bytes(as_text(record), 1, [&](std::string_view features) {
       any = true;
-      add_features(features, all, joined);
+      to.add_features(features);
     });
     for_each_bytes(as_text(record), 2, [&](std::string_view lists) {
-      any = all.is_sequence = true;
-      add_lists(lists, all, joined);
+      any = true;
+      to.add_lists(lists);
     });
   } catch (const detail::malformed_message& error) {
-    throw_error(error.what);
+    throw_error(detail::to_text(error, record));
   }
   if (!any) throw_error("neither features nor feature lists found");
-  return all;
+  return to.take();
 }
 
 }  // namespace leat

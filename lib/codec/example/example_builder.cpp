@@ -5,6 +5,8 @@
 
 #include <protozero/pbf_writer.hpp>
 
+#include "base/text/utf8.hpp"
+#include "codec/excerpt.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat {
@@ -46,6 +48,13 @@ void set_strings(std::string& feature, const Range& values) {
   pbf_writer out(list);
   for (const std::string_view v : values) out.add_bytes(only, v.data(), v.size());
   set_list(feature, bytes_list, list);
+}
+
+// Readers refuse a record with another key.
+void check_key(std::string_view key) {
+  if (detail::is_utf8(key)) return;
+  throw failure(errc::invalid_argument,
+                "example_builder: key " + detail::excerpt(key) + " is not UTF-8");
 }
 
 void add_entry(std::string& map, std::string_view key, const std::string& value) {
@@ -95,6 +104,7 @@ void feature_values::set(std::span<const std::string_view> values) {
 void feature_values::set(std::span<const std::string> values) { set_strings(feature_, values); }
 
 example_builder& example_builder::add(std::string_view key, const feature_values& values) {
+  check_key(key);
   add_entry(features_, key, values.serialized());
   return *this;
 }
@@ -107,11 +117,13 @@ std::string example_builder::serialize() const {
 
 sequence_example_builder& sequence_example_builder::context(std::string_view key,
                                                             const feature_values& values) {
+  check_key(key);
   add_entry(context_, key, values.serialized());
   return *this;
 }
 
 sequence_example_builder& sequence_example_builder::list(std::string_view key) {
+  check_key(key);
   append_list(lists_);
   key_ = key;
   steps_.clear();

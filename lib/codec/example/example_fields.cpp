@@ -5,6 +5,7 @@
 
 #include "codec/example/example_wire.hpp"
 #include "codec/example/feature_columns.hpp"
+#include "codec/example/feature_layout.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat::detail {
@@ -67,9 +68,13 @@ void read_target(const example_target& to, const feature_list& list, void* objec
 
 }  // namespace
 
-example_reader::example_reader(std::vector<example_target> targets) : targets_(std::move(targets)) {
+example_reader::example_reader(std::vector<example_target> targets, example_options options)
+    : targets_(std::move(targets)), options_(options) {
   if (targets_.empty())
     throw failure(errc::invalid_argument, "example_fields: no fields: pass one or more");
+  if (options_.check_utf8) {
+    for (const example_target& target : targets_) check_key("example_fields", target.key);
+  }
   std::ranges::sort(targets_, {}, &example_target::key);
   const auto twice = std::ranges::adjacent_find(targets_, {}, &example_target::key);
   if (twice == targets_.end()) return;
@@ -77,8 +82,9 @@ example_reader::example_reader(std::vector<example_target> targets) : targets_(s
                 "example_fields: feature '" + twice->key + "' has two fields: pass one");
 }
 
-// The index of the target of a key; targets_.size() if the key has no target.
-std::size_t example_reader::find_slot(std::string_view key) const noexcept {
+// The index of the target of the key of a record; targets_.size() if the key has no target.
+std::size_t example_reader::find_slot(std::string_view key) const {
+  if (options_.check_utf8) require_utf8(key);
   const auto found = std::ranges::lower_bound(targets_, key, {}, &example_target::key);
   if (found == targets_.end() || found->key != key) return targets_.size();
   return static_cast<std::size_t>(found - targets_.begin());
@@ -108,7 +114,7 @@ void example_reader::read(byte_view record, void* object) const {
     });
     for (std::size_t i = 0; i < count; ++i) read_target(targets_[i], lists[i], object);
   } catch (const malformed_message& error) {
-    this_record.throw_error(error, "tf.train.Example");
+    this_record.throw_error(error, record, "tf.train.Example");
   }
 }
 

@@ -25,7 +25,7 @@ void add_record(byte_view record, const record_id& id, detail::feature_lookup& f
       std::visit([&](auto& c) { c.add(id, finder.lists()); }, column);
     }
   } catch (const detail::malformed_message& error) {
-    id.throw_error(error, "tf.train.Example");
+    id.throw_error(error, record, "tf.train.Example");
   }
 }
 
@@ -35,10 +35,10 @@ struct example_parser::plan : detail::feature_layout {
   using feature_layout::feature_layout;
 };
 
-example_parser::example_parser(feature_map features) {
+example_parser::example_parser(feature_map features, example_options options) {
   if (features.empty())
     throw failure(errc::invalid_argument, "example_parser: no features: pass one or more");
-  plan_ = std::make_unique<const plan>(std::move(features), "example_parser");
+  plan_ = std::make_unique<const plan>(std::move(features), "example_parser", options);
 }
 
 example_parser::example_parser(example_parser&&) noexcept = default;

@@ -1,5 +1,7 @@
 #include "codec/example/example_wire.hpp"
 
+#include "codec/excerpt.hpp"
+
 namespace leat::detail {
 namespace {
 
@@ -27,6 +29,13 @@ std::string_view to_string(feature_kind kind) noexcept {
     case feature_kind::ints: return "int64";
     default: return "nothing";
   }
+}
+
+std::string to_text(const malformed_message& error, byte_view record) {
+  if (error.field.empty()) return error.what;
+  const auto offset = error.field.data() - as_text(record).data();
+  return std::string(error.what) + " at offset " + std::to_string(offset) + ": " +
+         excerpt(error.field);
 }
 
 feature_list read_feature(std::string_view feature, joined_bytes& joined) {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/text/protobuf_reader.hpp"
+#include "base/text/utf8.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/tensor/dtype.hpp"
 
@@ -21,6 +22,31 @@ enum class feature_kind : std::uint8_t { none = 0, bytes = 1, floats = 2, ints =
 [[nodiscard]] feature_kind kind_of(dtype type) noexcept;
 /// "string", "float32", "int64" or "nothing".
 [[nodiscard]] std::string_view to_string(feature_kind kind) noexcept;
+
+/// Returns, for example, "a name that is not UTF-8 at offset 4: '\xff'". `error` is of `record`.
+[[nodiscard]] std::string to_text(const malformed_message& error, byte_view record);
+
+/// Returns true for ASCII text of 8 bytes or more, with one test for 8 bytes.
+[[nodiscard]] inline bool is_long_ascii(std::string_view text) noexcept {
+  constexpr std::size_t size = sizeof(std::uint64_t);
+  if (text.size() < size) return false;
+  std::uint64_t all = 0;
+  const auto add = [&](std::size_t at) {
+    std::uint64_t word;
+    std::memcpy(&word, text.data() + at, size);
+    all |= word;
+  };
+  for (std::size_t at = 0; at + size <= text.size(); at += size) add(at);
+  add(text.size() - size);  // may overlap the previous word
+  return (all & 0x8080808080808080) == 0;
+}
+
+/// Errors: malformed_message unless the name of a feature or of a feature list is UTF-8, as
+/// protobuf requires of the key of a map.
+inline void require_utf8(std::string_view name) {
+  if (is_long_ascii(name) || is_utf8(name)) return;
+  throw malformed_message{"a name that is not UTF-8", name};
+}
 
 /// Bytes that had to be joined to be one message. An empty object owns no memory.
 using joined_bytes = std::forward_list<std::string>;

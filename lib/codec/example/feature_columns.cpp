@@ -27,8 +27,10 @@ void record_id::throw_error(std::string_view key, const std::string& why) const 
   throw decode_error(index, who() + ", feature '" + std::string(key) + "'" + where + ": " + why);
 }
 
-void record_id::throw_error(const malformed_message& error, std::string_view message) const {
-  throw decode_error(index, who() + " is not a " + std::string(message) + ": " + error.what);
+void record_id::throw_error(const malformed_message& error, byte_view record,
+                            std::string_view type) const {
+  throw decode_error(index,
+                     who() + " is not a " + std::string(type) + ": " + to_text(error, record));
 }
 
 std::string value_count_text(std::string_view type, std::size_t count) {

@@ -23,8 +23,9 @@ struct record_id {
 
   /// Throws a decode_error; `key`: of the feature.
   [[noreturn]] void throw_error(std::string_view key, const std::string& why) const;
-  /// Overload for bytes that are not a valid message.
-  [[noreturn]] void throw_error(const malformed_message& error, std::string_view message) const;
+  /// Overload for a record that is not a valid message. `type`: of the message.
+  [[noreturn]] void throw_error(const malformed_message& error, byte_view record,
+                                std::string_view type) const;
 
  private:
   [[nodiscard]] std::string who() const;

@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "codec/excerpt.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat::detail {
 
 // ------------------------------------------------------------------------------------------- plan
 
-feature_layout::feature_layout(feature_map features, std::string_view owner, bool sequences)
-    : features_(std::move(features)), owner_(owner), sequences_(sequences) {
+feature_layout::feature_layout(feature_map features, std::string_view owner,
+                               const example_options& options, bool sequences)
+    : features_(std::move(features)), owner_(owner), options_(options), sequences_(sequences) {
   for (const auto& [key, f] : features_) {
     std::visit([&, &name = key](const auto& one) { check(name, one); }, f);
   }
@@ -21,6 +23,7 @@ void feature_layout::throw_error(const std::string& key, const std::string& why)
 }
 
 void feature_layout::request_key(const std::string& key, dtype type, bool dense) {
+  if (options_.check_utf8) check_key(owner_, key);
   const auto [at, added] = slots_.try_emplace(key, slots_.size());
   if (added) {
     uses_.push_back({type, dense});
@@ -167,6 +170,13 @@ std::vector<feature_column> feature_layout::make_columns(std::size_t records) co
   for (const auto& [name, f] : features_)
     columns.push_back(std::visit(maker{*this, name, records}, f));
   return columns;
+}
+
+void check_key(std::string_view owner, std::string_view key) {
+  if (is_utf8(key)) return;
+  throw failure(errc::invalid_argument,
+                std::string(owner) + ": key " + excerpt(key) +
+                    " is not UTF-8: set example_options::check_utf8 to false to read such keys");
 }
 
 void check_names(std::string_view owner, std::span<const std::string_view> names,

@@ -10,6 +10,7 @@
 
 #include "codec/example/example_wire.hpp"
 #include "codec/example/feature_columns.hpp"
+#include "leat/codec/example/example_options.hpp"
 #include "leat/codec/example/features.hpp"
 
 namespace leat::detail {
@@ -20,13 +21,16 @@ class feature_layout {
   /// `owner` begins the messages; `sequences`: the features belong to the steps of a
   /// SequenceExample.
   /// Errors: invalid_argument.
-  feature_layout(feature_map features, std::string_view owner, bool sequences = false);
+  feature_layout(feature_map features, std::string_view owner, const example_options& options,
+                 bool sequences = false);
 
   [[nodiscard]] const feature_map& features() const noexcept { return features_; }
   /// Returns the number of requested keys.
   [[nodiscard]] std::size_t slots() const noexcept { return slots_.size(); }
-  /// Returns the slot of a key, or slots() if the key is not requested.
+  /// Returns the slot of the key of a record, or slots() if the key is not requested.
+  /// Errors: malformed_message, if the options require UTF-8.
   [[nodiscard]] std::size_t find_slot(std::string_view key) const {
+    if (options_.check_utf8) require_utf8(key);
     const auto found = slots_.find(key);
     return found == slots_.end() ? slots_.size() : found->second;
   }
@@ -55,11 +59,14 @@ class feature_layout {
 
   feature_map features_;
   std::string owner_;
+  example_options options_;
   bool sequences_;
   std::map<std::string, std::size_t, std::less<>> slots_;
   std::vector<use> uses_;  // of each slot
 };
 
+/// Errors: invalid_argument unless a requested key is UTF-8.
+void check_key(std::string_view owner, std::string_view key);
 /// Errors: invalid_argument unless `names` is empty or has one name per record.
 void check_names(std::string_view owner, std::span<const std::string_view> names,
                  std::size_t records);

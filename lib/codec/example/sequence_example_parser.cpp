@@ -37,8 +37,8 @@ std::vector<step_column> make_step_columns(const feature_layout& plan) {
 }  // namespace
 
 struct sequence_example_parser::plan {
-  plan(feature_map c, feature_map s)
-      : context(std::move(c), owner), sequences(std::move(s), owner, true) {}
+  plan(feature_map c, feature_map s, const example_options& options)
+      : context(std::move(c), owner, options), sequences(std::move(s), owner, options, true) {}
 
   feature_layout context;
   feature_layout sequences;
@@ -96,17 +96,18 @@ void add_record(byte_view record, const record_id& id, record_reader& reader,
       std::visit([&](auto& c) { c.add(id, reader.steps(i), reader.joined()); }, sequences[i]);
     }
   } catch (const detail::malformed_message& error) {
-    id.throw_error(error, "tf.train.SequenceExample");
+    id.throw_error(error, record, "tf.train.SequenceExample");
   }
 }
 
 }  // namespace
 
-sequence_example_parser::sequence_example_parser(feature_map context, feature_map sequences) {
+sequence_example_parser::sequence_example_parser(feature_map context, feature_map sequences,
+                                                 example_options options) {
   if (context.empty() && sequences.empty()) {
     throw failure(errc::invalid_argument, std::string(owner) + ": no features: pass one or more");
   }
-  plan_ = std::make_unique<const plan>(std::move(context), std::move(sequences));
+  plan_ = std::make_unique<const plan>(std::move(context), std::move(sequences), options);
 }
 
 sequence_example_parser::sequence_example_parser(sequence_example_parser&&) noexcept = default;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -20,6 +21,16 @@ void execute(file_request& request) noexcept;
 /// Like execute(), but only for a request that the kernel answers from its caches. Returns false
 /// for other requests.
 [[nodiscard]] bool execute_cached(file_request& request) noexcept;
+
+/// Returns the descriptor of the process that a request to open a file for reading, or for its
+/// status, names by its path; nothing for other requests. See descriptor_path().
+[[nodiscard]] std::optional<int> named_descriptor(const file_request& request) noexcept;
+
+/// Carries out a request that names this descriptor, without waiting. Returns its result.
+[[nodiscard]] std::int64_t execute_named(const file_request& request, int descriptor) noexcept;
+
+/// Returns true if a descriptor is open on a regular file.
+[[nodiscard]] bool is_regular_file(int descriptor) noexcept;
 
 /// Flags for opening a file: nonblocking, so that opening a pipe does not wait for its other end.
 [[nodiscard]] int open_flags(const file_request& request) noexcept;

@@ -10,16 +10,19 @@
 #include <new>
 #include <poll.h>
 #include <sys/file.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/standard_descriptors.hpp"
 #include "base/system_call.hpp"
 #include "io/backend/backend_support.hpp"
+#include "leat/io/backend/descriptor_path.hpp"
 
 namespace leat::detail {
 namespace {
 
 std::int64_t open(const file_request& r) noexcept {
+  if (const auto descriptor = named_descriptor(r)) return execute_named(r, *descriptor);
   const auto open_with = [&r](int flags) {
     return retry_on_eintr([&] { return ::open(r.path, flags, 0666); });
   };
@@ -31,6 +34,7 @@ std::int64_t open(const file_request& r) noexcept {
 }
 
 std::int64_t status_of(const file_request& r) noexcept {
+  if (const auto descriptor = named_descriptor(r)) return execute_named(r, *descriptor);
   struct stat s{};
   if (::stat(r.path, &s) != 0) return -errno;
   *r.status = to_file_status(s);
@@ -89,6 +93,18 @@ std::int64_t lock(int descriptor) noexcept {
   return result == -EWOULDBLOCK ? -EBUSY : result;
 }
 
+// The stream was ready. But it may be a blocking one, such as an inherited standard input, and
+// another process may have read the data since: the thread must not wait for more.
+std::int64_t read_stream(const file_request& r) noexcept {
+  if (!is_regular_file(r.handle)) {
+    const iovec buffer{r.data, r.size};
+    const ssize_t n = ::preadv2(r.handle, &buffer, 1, -1, RWF_NOWAIT);
+    const bool unsupported = errno == EOPNOTSUPP || errno == ENOSYS || errno == EPERM;
+    if (n >= 0 || !unsupported) return n;
+  }
+  return ::read(r.handle, r.data, r.size);
+}
+
 std::int64_t carry_out(file_request& r) noexcept {
   using op = file_request::operation;
   switch (r.what) {
@@ -97,7 +113,7 @@ std::int64_t carry_out(file_request& r) noexcept {
     case op::list: return list(r);
     case op::read:
       return retry_on_eintr([&]() -> std::int64_t {
-        if (r.offset == at_stream_position) return ::read(r.handle, r.data, r.size);
+        if (r.offset == at_stream_position) return read_stream(r);
         return ::pread(r.handle, r.data, r.size, static_cast<off_t>(r.offset));
       });
     case op::write:
@@ -121,6 +137,33 @@ std::int64_t carry_out(file_request& r) noexcept {
 }  // namespace
 
 void execute(file_request& request) noexcept { request.result = carry_out(request); }
+
+std::optional<int> named_descriptor(const file_request& r) noexcept {
+  using op = file_request::operation;
+  const bool reads = r.what == op::open && (r.flags & O_ACCMODE) == O_RDONLY;
+  return reads || r.what == op::status ? descriptor_of_path(r.path) : std::nullopt;
+}
+
+std::int64_t execute_named(const file_request& r, int descriptor) noexcept {
+  struct stat s{};
+  if (::fstat(descriptor, &s) != 0) return -errno;
+  // An eventfd and the like: a scheduler may have received the number of a closed standard input.
+  if ((s.st_mode & S_IFMT) == 0) return -EBADF;
+  *r.status = to_file_status(s);
+  if (!r.status->is_directory) {  // its offset is the current one, and it may be no file at all
+    r.status->is_regular = false;
+    r.status->is_stream = true;
+    r.status->size = 0;
+  }
+  if (r.what == file_request::operation::status) return 0;
+  if ((::fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_WRONLY) return -EBADF;
+  return to_negative_errno(::fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+}
+
+bool is_regular_file(int descriptor) noexcept {
+  struct stat s{};
+  return ::fstat(descriptor, &s) == 0 && S_ISREG(s.st_mode);
+}
 
 int open_flags(const file_request& r) noexcept {
   return r.flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;

@@ -40,9 +40,11 @@ bool status_of(file_request& r) noexcept {
 }
 
 bool read(file_request& r) noexcept {
-  if (r.offset == at_stream_position) return false;
-  iovec buffer{r.data, r.size};
-  const ssize_t n = ::preadv2(r.handle, &buffer, 1, static_cast<off_t>(r.offset), RWF_NOWAIT);
+  const bool in_sequence = r.offset == at_stream_position;
+  if (in_sequence && !is_regular_file(r.handle)) return false;
+  const iovec buffer{r.data, r.size};
+  const off_t from = in_sequence ? -1 : static_cast<off_t>(r.offset);
+  const ssize_t n = ::preadv2(r.handle, &buffer, 1, from, RWF_NOWAIT);
   if (n < 0) return false;  // not cached, or not supported here: the slower path decides
   r.result = n;
   return true;
@@ -52,6 +54,10 @@ bool read(file_request& r) noexcept {
 
 bool execute_cached(file_request& request) noexcept {
   using op = file_request::operation;
+  if (const auto descriptor = named_descriptor(request)) {
+    request.result = execute_named(request, *descriptor);
+    return true;
+  }
   switch (request.what) {
     case op::open: return open(request);
     case op::status: return status_of(request);

@@ -26,6 +26,7 @@ char stream_is_ready;
 
 // IORING_OP_LAST: no operation.
 io_uring_op code_of(const file_request& r) noexcept {
+  if (named_descriptor(r)) return IORING_OP_LAST;
   switch (r.what) {
     case op::open: return IORING_OP_OPENAT;
     case op::status: return IORING_OP_STATX;

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/text/text_in_seconds.hpp"
 #include "base/thread_not_started.hpp"
 #include "io/backend/backend_support.hpp"
 #include "leat/async/this_task.hpp"
@@ -33,8 +34,11 @@ file_operation::file_operation(file_backend& backend, const file_request& reques
   };
 }
 
-// The task is destroyed with its scheduler. The kernel may still use the buffer.
+// The coroutine is destroyed, usually with its scheduler. The kernel may still use the buffer.
 void file_operation::finish_abandoned() noexcept {
+  LEAT_ASSERT(!under_way_ || scheduler_->is_ending(),
+              "coroutine destroyed while a file operation uses its buffer: let the operation end "
+              "first");
   if (under_way_ && completion_.offset == at_stream_position) backend_.cancel(completion_);
   while (under_way_ && scheduler_->run_posted_items()) std::this_thread::yield();
   if (under_way_) return;  // in a child of fork(): it belongs to the parent
@@ -73,8 +77,9 @@ bool file_operation::await_suspend(std::coroutine_handle<> h) {
 
 void file_operation::cancel(wait_operation& w) noexcept {
   auto& self = static_cast<file_operation&>(w);
-  if (!self.ended_ && self.completion_.offset == at_stream_position)
-    self.backend_.cancel(self.completion_);
+  if (self.ended_) return;
+  if (!std::exchange(self.is_cancelled_, true)) self.cancelled_at_ = self.scheduler_->now();
+  if (self.completion_.offset == at_stream_position) self.backend_.cancel(self.completion_);
 }
 
 void file_operation::describe(const wait_operation& w, std::ostream& out) {
@@ -84,6 +89,8 @@ void file_operation::describe(const wait_operation& w, std::ostream& out) {
     out << " (" << self.completion_.size << " bytes" << detail::offset_text(self.completion_.offset)
         << ")";
   }
+  if (!self.is_cancelled_) return;
+  out << detail::cancelled_text(self.scheduler_->now() - self.cancelled_at_);
 }
 
 std::string detail::offset_text(std::uint64_t offset) {
@@ -331,6 +338,22 @@ task<void> remove_file(std::string path) {
   if (r < 0) detail::throw_file_error(r, path, "cannot remove");
 }
 
+namespace {
+
+// Another program has created the directory, or another entry has its name.
+task<void> require_directory(std::string path) {
+  file_status there;
+  file_request request = make_path_request(op::status, path);
+  request.status = &there;
+  const auto r = co_await execute_request(request, path, std::source_location::current());
+  if (r == 0 && there.is_directory) co_return;
+  detail::throw_file_error(-ENOTDIR, path,
+                           "cannot create the directory: a file, or a link that leads nowhere, has "
+                           "its name");
+}
+
+}  // namespace
+
 task<void> make_directories(std::string path) {
   // Finds the missing directories from the end of the path, then creates them from the top down.
   std::size_t end = path.size();
@@ -353,7 +376,11 @@ task<void> make_directories(std::string path) {
     missing.pop_back();
     const auto r = co_await execute_request(make_path_request(op::make_directory, part), part,
                                             std::source_location::current());
-    if (r < 0 && r != -EEXIST) detail::throw_file_error(r, part, "cannot create the directory");
+    if (r == -EEXIST) {
+      co_await require_directory(part);
+    } else if (r < 0) {
+      detail::throw_file_error(r, part, "cannot create the directory");
+    }
     const std::size_t slash = part.find_last_of('/');
     std::string above = slash == std::string::npos ? "." : part.substr(0, slash + 1);
     co_await sync_directory(std::move(above));

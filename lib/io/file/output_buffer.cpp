@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "leat/async/this_task.hpp"
+#include "leat/async/detail/yield_turn.hpp"
 
 namespace leat::detail {
 namespace {
@@ -32,7 +32,7 @@ task<void> output_buffer::drain(file& to, deflate_flush flush) {
   for (bool done = false; !done;) {
     if (output_.size() - output_size_ < deflater::smallest_output) co_await put_output(to);
     done = deflate(flush);
-    if (!done) co_await this_task::yield();
+    if (is_turn_over()) co_await yield_turn();
   }
   if (flush != deflate_flush::none) co_await put_output(to);
 }

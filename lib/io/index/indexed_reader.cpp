@@ -7,6 +7,7 @@
 
 #include "io/file/batched_reads.hpp"
 #include "io/index/gather_plan.hpp"
+#include "leat/async/detail/yield_turn.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
 #include "leat/io/reader/quarantine_log.hpp"
@@ -172,6 +173,7 @@ task<bool> indexed_reader::read_batch(record_selection& batch, std::source_locat
   batch.memory_ = {};
   while (batch.empty()) {
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+    if (detail::is_turn_over()) co_await detail::yield_turn();
     const bool stopped = co_await this_task::stop_requested();
     if (stopped) throw failure(errc::cancelled, options_.name + ": read");
     start_reads_ahead();
@@ -205,7 +207,7 @@ task<void> indexed_reader::fetch(std::shared_ptr<block> b, std::source_location 
       reads_ahead_ = true;
       start_reads_ahead();
     } else if (b->next < b->ranges.size()) {
-      co_await this_task::yield();
+      co_await detail::yield_turn();
     }
   }
   co_await detail::read_wait(*b, options_.name, at_stream_position, where);
@@ -243,7 +245,7 @@ task<std::vector<indexed_reader::bad_record>> indexed_reader::check(const block&
     checked += frame.size;
     if (checked < max_bytes_per_turn) continue;
     checked = 0;
-    co_await this_task::yield();
+    co_await detail::yield_turn();
   }
   co_return found;
 }

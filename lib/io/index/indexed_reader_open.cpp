@@ -163,10 +163,6 @@ void indexed_reader::restore_ranks(std::span<const std::string> states) {
     ranks.push_back(indexed_reader_state::from_bytes(bytes, options_.name));
     check_files(ranks.back());
   }
-  if (ranks.empty()) {
-    throw failure(errc::failed_precondition,
-                  options_.name + ": no states: pass the state of each rank");
-  }
   if (ranks.size() == options_.world.world_size) {
     return restore_from(std::move(ranks[static_cast<std::size_t>(options_.world.rank)]));
   }

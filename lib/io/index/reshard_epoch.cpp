@@ -132,6 +132,10 @@ indexed_reader_state indexed_reader_state::reshard(std::span<const indexed_reade
                                                    std::span<const std::uint64_t> records_of_files,
                                                    shard_remainder remainder,
                                                    std::string_view reader) {
+  if (ranks.empty()) {
+    throw failure(errc::failed_precondition,
+                  std::string(reader) + ": no states: pass the state of each rank");
+  }
   const auto position_of = [](const indexed_reader_state& s) {
     return std::tuple(s.epoch, s.position);
   };

@@ -7,6 +7,7 @@
 #include "io/file/gather_read.hpp"
 #include "io/file/open_file_cache.hpp"
 #include "io/index/gather_plan.hpp"
+#include "leat/async/detail/yield_turn.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
 #include "leat/io/index/tfrecord_index_file.hpp"
@@ -260,7 +261,7 @@ task<void> tfrecord_file::check(std::span<const requested_record> all, std::byte
     checked += w.size;
     if (checked < max_bytes_per_turn) continue;
     checked = 0;
-    co_await this_task::yield();
+    co_await detail::yield_turn();
   }
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/error_text.hpp"
 #include "io/file/open_file_cache.hpp"
-#include "leat/async/this_task.hpp"
+#include "leat/async/detail/yield_turn.hpp"
 #include "leat/base/error.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
 #include "leat/codec/compression/compression.hpp"
@@ -49,7 +49,7 @@ class header_scan {
       } else {
         co_await read_chunk();
       }
-      co_await this_task::yield();
+      if (detail::is_turn_over()) co_await detail::yield_turn();
     }
     co_return std::move(index_);
   }

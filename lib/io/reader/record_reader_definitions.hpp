@@ -8,6 +8,7 @@
 
 #include "io/reader/record_framing.hpp"
 #include "io/reader/record_resync.hpp"
+#include "leat/async/detail/yield_turn.hpp"
 #include "leat/base/error.hpp"
 #include "leat/io/reader/quarantine_log.hpp"
 #include "leat/io/reader/record_reader.hpp"
@@ -55,12 +56,16 @@ task<bool> basic_record_reader<F>::read_batch(batch_type& batch, std::source_loc
       if (pending_report_) co_await deliver_report_before_batch();
       co_return true;
     }
+    // A file in the page cache is read, and corruption in it skipped, without a wait.
+    if (detail::is_turn_over()) co_await detail::yield_turn(*path_ + ": read");
     if (size_to_verify_) {
       co_await verify_ahead(where);
     } else if (stream_failed()) {
       co_await handle_corruption(*stream_.fault(), where);
     } else if (fault_) {
       co_await handle_corruption(*std::exchange(fault_, std::nullopt), where);
+    } else if (pending_report_) {
+      co_await deliver_report(*std::exchange(pending_report_, std::nullopt));
     } else if (!at_end_) {
       co_await read_more(where);
     } else {
@@ -164,9 +169,9 @@ bool basic_record_reader<F>::find(batch_type& batch) {
   const bool in_header = next_offset() == framing_.first_record();
   detail::framing_result result;
   try {
-    result = framing_.find(
-        {bytes, left(), in_header ? to_skip_ : 0, index, searched_, stream_.is_inflated()},
-        batch.records_);
+    result = framing_.find({bytes, left(), in_header ? to_skip_ : 0, index, searched_,
+                            stream_.is_inflated(), offset, state_},
+                           batch.records_);
   } catch (...) {  // lack of memory: the next call finds them again
     batch.clear();
     throw;
@@ -181,6 +186,7 @@ bool basic_record_reader<F>::find(batch_type& batch) {
   }
   count(result, batch);
   if (batch.empty()) {
+    if (search_ && result.left_out > 0) end_search(offset);  // the skipped records are intact
     fault_ = std::move(result.fault);
     return false;
   }
@@ -200,6 +206,7 @@ void basic_record_reader<F>::count(const detail::framing_result& result, batch_t
   needed_ = result.needed;
   skip();
   searched_ = to_skip_ == 0 && !result.fault ? unread_ : 0;
+  state_ = result.state;
   index_ += result.left_out + batch.size();
   statistics_.records += batch.size();
   // If the search continues, these bytes belong to the skipped ones.
@@ -234,11 +241,13 @@ corruption_report basic_record_reader<F>::make_report(const detail::record_corru
           .transient = false};
 }
 
-// A fault may be a transient error. Returns true if the record is to be read again.
+// A fault may be a transient error. Returns true if the record is to be read again. Text is not: it
+// has no checksum that would show an error of the transfer.
 template <class F>
 task<bool> basic_record_reader<F>::reread_once(const detail::record_corruption& d,
                                                std::source_location where) {
-  if (d.reason != errc::data_loss || !stream_.can_seek_directly()) co_return false;
+  if (F::search_finds_end || d.reason != errc::data_loss || !stream_.can_seek_directly())
+    co_return false;
   if (reread_report_ && reread_report_->offset == next_offset()) co_return false;
   if (d.size && next_offset() < doubtful_until_) co_return false;
   const bool same = co_await is_same_in_file(d.size, where);

@@ -5,7 +5,7 @@
 
 #include "base/text/hex.hpp"
 #include "io/reader/record_reader_definitions.hpp"
-#include "leat/async/this_task.hpp"
+#include "leat/async/detail/yield_turn.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
 
 namespace leat {
@@ -170,7 +170,7 @@ task<std::optional<checksum_mismatch>> tfrecord_framing::verify_out_of_band(
     const std::size_t got = co_await stream.read_out_of_band(checksums.known_to(), part, where);
     if (got < part.size()) co_return std::nullopt;
     checksums.add(part);
-    co_await this_task::yield();
+    co_await yield_turn();
   }
   const auto head = std::span(room).first(static_cast<std::size_t>(first - begin));
   const auto tail =

@@ -6,7 +6,7 @@
 
 #include "codec/compression/deflate_header.hpp"
 #include "codec/compression/inflate_limits.hpp"
-#include "leat/async/this_task.hpp"
+#include "leat/async/detail/yield_turn.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat::detail {
@@ -124,10 +124,7 @@ task<bool> decompressed_stream::inflate(std::size_t carried, std::uint64_t neede
   const stream_window::request d{.carried = carried, .needed = needed, .certain = false};
   for (;;) {
     if (i.yields_next) {
-      co_await this_task::yield();
-      if (co_await this_task::stop_requested()) {
-        throw failure(errc::cancelled, file_.path() + ": read");
-      }
+      co_await yield_turn(file_.path() + ": read");
       i.yields_next = false;
     }
     if (inflate_some(d)) co_return true;
@@ -199,7 +196,7 @@ std::uint64_t decompressed_stream::seek(std::uint64_t offset) {
   if (view().end() == 0) return 0;
   if (file_.status().is_stream) {
     throw failure(errc::unimplemented,
-                  file_.path() + ": pipe or device cannot seek: read it once from its beginning");
+                  file_.path() + ": stream cannot seek: read it once from its beginning");
   }
   source_.seek(0);
   if (inflation_) inflation_->restart();

@@ -2,6 +2,8 @@
 
 namespace leat::detail {
 
+template std::unique_ptr<stage<record_batch>> make_file_stage(stage_metrics&,
+                                                              file_source<csv_reader>);
 template std::unique_ptr<stage<line_batch>> make_file_stage(stage_metrics&,
                                                             file_source<line_reader>);
 template std::unique_ptr<stage<record_batch>> make_file_stage(stage_metrics&,

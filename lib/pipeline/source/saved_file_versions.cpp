@@ -1,11 +1,26 @@
 #include "leat/pipeline/source/detail/saved_file_versions.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "leat/base/bytes.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
+#include "leat/io/backend/descriptor_path.hpp"
 
 namespace leat::detail {
+
+const std::string* find_descriptor_path(const std::vector<std::string>& files) noexcept {
+  const auto found = std::ranges::find_if(
+      files, [](const std::string& path) { return descriptor_of_path(path).has_value(); });
+  return found == files.end() ? nullptr : &*found;
+}
+
+std::string descriptor_save_error(const std::vector<std::string>& files, std::string_view stage) {
+  const std::string* const path = find_descriptor_path(files);
+  if (!path) return {};
+  return "stage '" + std::string(stage) + "' reads '" + *path +
+         "', whose data cannot be read again: read it from a file";
+}
 
 std::string describe_change(const saved_file_version& saved, std::uint64_t size) {
   if (saved.size != size) {

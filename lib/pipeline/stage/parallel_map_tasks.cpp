@@ -80,6 +80,7 @@ task<void> parallel_map_tasks::distribute() {
 // of the lane have ended.
 task<void> parallel_map_tasks::work(lane& l) {
   const stage_work_timer here(metrics_, *scheduler::current());
+  element_pace pace;
   try {
     for (bool more = true; more;) {
       work_result m;
@@ -88,7 +89,7 @@ task<void> parallel_map_tasks::work(lane& l) {
       if (!in) break;
       const std::size_t counted = (*in)->counted;
       const std::size_t input = throttle_.limited() ? (*in)->memory() : 0;
-      m.error = stage_.apply(**in, *m.block, m.counts);
+      m.error = co_await stage_.apply(**in, *m.block, m.counts, pace);
       recycler_.give_back(std::move(*in));
       more = !m.error;
       m.block->counted =

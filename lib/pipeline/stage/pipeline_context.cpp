@@ -62,13 +62,6 @@ void require_files_for(std::uint64_t ranks, std::size_t files, std::string_view 
                                             " ranks: pass at least one file for each rank");
 }
 
-task<void> yield_if_due() {
-  scheduler::current()->yield_turn();  // serves timers and files too, not only ready tasks
-  co_await this_task::yield();
-  const bool stopped = co_await this_task::stop_requested();  // g++ 12 fails on it within the if
-  if (stopped) throw failure(errc::cancelled, "pipeline");
-}
-
 pipeline_context::pipeline_context(pipeline_options options)
     : options_(std::move(options)),
       memory_(options_.memory_budget.value_or(0), "pipeline '" + options_.name + "'") {
@@ -129,27 +122,10 @@ void pipeline_context::require_savable(std::string_view save_error) const {
 void pipeline_context::start() {
   scheduler_ = scheduler::current();
   LEAT_ASSERT(scheduler_ != nullptr, "pipeline used outside a task: call next() in a task");
-  turn_began_ = clock_read_at_ = scheduler_->now();
   group_.emplace(options_.name);
   consumer_.add_task();
   consuming_.emplace(consumer_, *scheduler_);
   if (options_.patience) group_->spawn_on(*scheduler_, watch(*options_.patience), "watchdog");
-}
-
-bool pipeline_context::is_turn_over() noexcept {
-  const time_point now = scheduler_->now();
-  if (now - turn_began_ < turn) return false;
-  turn_began_ = now;
-  return true;
-}
-
-bool pipeline_context::check_clock() noexcept {
-  const time_point now = scheduler_->now();
-  const bool slow = now - clock_read_at_ >= std::chrono::milliseconds(1);
-  clock_read_at_ = now;
-  elements_per_check_ = slow ? 1 : std::min<std::size_t>(2 * elements_per_check_, 16);
-  elements_to_check_ = elements_per_check_;
-  return now - turn_began_ >= turn;
 }
 
 void pipeline_context::spawn(task<void> t, const stage_metrics& stage, std::string_view what) {

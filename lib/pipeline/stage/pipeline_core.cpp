@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "leat/async/detail/yield_turn.hpp"
 #include "leat/async/scheduler.hpp"
 
 namespace leat::detail {
@@ -30,7 +31,7 @@ task<bool> pipeline_core::read(prefetch_adder add_prefetch) {
     if (!context_->has_started()) start(add_prefetch);
     const stage_wait_timer w(context_->consumer(), *scheduler::current(),
                              stage_wait_timer::for_input);
-    if (context_->is_turn_over()) co_await yield_if_due();
+    if (is_turn_over()) co_await yield_turn("pipeline");
     bool more = has_some;
     if (!has_some) {
       more = co_await begin_block();

@@ -1,15 +1,15 @@
 #include "leat/sim/world/sweep.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <sstream>
-#include <typeinfo>
+#include <utility>
 
-#include "leat/base/detail/assert.hpp"
+#include "sim/world/replay.hpp"
+#include "sim/world/run_failure.hpp"
 
 namespace leat::sim {
 namespace {
@@ -19,46 +19,11 @@ using script = std::vector<std::uint32_t>;
 // A failing run may have millions of steps: the report has this many lines of each end.
 constexpr std::size_t traced_lines_per_end = 1000;
 
+// Linux accepts no longer variable: MAX_ARG_STRLEN.
+constexpr std::size_t max_variables = 131'072;
+
 // Enough for all runs of most programs, and for a few that do not end.
 constexpr std::uint64_t max_shrink_steps = 20'000'000;
-
-// How a run failed; two failures are equal if they are of one kind.
-struct run_failure {
-  std::string kind;  // empty: it did not fail
-  std::string what;
-};
-
-// Names the seed when an assertion ends the process.
-class assertion_seed_note {
- public:
-  explicit assertion_seed_note(std::uint64_t seed)
-      : text_("in a simulated world; replay: LEAT_SIM_SEED=" + std::to_string(seed)) {
-    leat::detail::assertion_note = text_.c_str();
-  }
-  assertion_seed_note(const assertion_seed_note&) = delete;
-  assertion_seed_note& operator=(const assertion_seed_note&) = delete;
-  ~assertion_seed_note() { leat::detail::assertion_note = nullptr; }
-
- private:
-  const std::string text_;
-};
-
-run_failure run_and_catch(world& w, const world::body& b) {
-  const assertion_seed_note named(w.seed());
-  try {
-    w.run(b);
-  } catch (const invariant_violation& e) {
-    // The name of the violated invariant, without steps and counts.
-    std::string name = e.what();
-    std::erase_if(name, [](char c) { return '0' <= c && c <= '9'; });
-    return {typeid(e).name() + name, e.what()};
-  } catch (const std::exception& e) {
-    return {typeid(e).name(), e.what()};
-  } catch (...) {
-    return {"unknown", "exception that is not a std::exception"};
-  }
-  return {};
-}
 
 script get_script(world& w) {
   script all;
@@ -74,32 +39,6 @@ void trim(script& s) {
 std::size_t count_non_default(const script& s) {
   return static_cast<std::size_t>(
       std::count_if(s.begin(), s.end(), [](std::uint32_t c) { return c != 0; }));
-}
-
-std::string replay_hint(std::uint64_t seed, const sweep_options& options) {
-  return "replay: LEAT_SIM_SEED=" + std::to_string(seed) + ' ' +
-         (options.replay.empty() ? "and the same program" : options.replay) + '\n';
-}
-
-std::string report(const world::body& b, std::uint64_t seed, const run_failure& failure,
-                   const script& original, const script& shortest, const sweep_options& options) {
-  world w(shortest, seed, options.world);
-  w.trace({.ends = traced_lines_per_end});
-  const run_failure again = run_and_catch(w, b);
-  const bool alike = again.kind == failure.kind;
-  std::ostringstream text;
-  text << "seed " << seed << ": " << (alike ? again : failure).what << '\n'
-       << replay_hint(seed, options);
-  if (!alike) {
-    text << "not repeatable: with the same decisions the run "
-         << (again.kind.empty() ? "succeeded" : "failed with: " + again.what)
-         << "; it depends on something outside the world, such as an earlier run, real time, "
-            "addresses or other threads\n";
-  }
-  text << "schedule" << (alike ? "" : " of that run") << ", with " << count_non_default(shortest)
-       << " non-default decisions (" << count_non_default(original) << " before shrinking):\n";
-  for (const std::string& line : w.schedule()) text << "  " << line << '\n';
-  return text.str();
 }
 
 // Describes where two runs of a seed diverge: the first decision with a different result or
@@ -122,16 +61,154 @@ std::string find_divergence(world& one, world& other) {
          "addresses or other threads";
 }
 
-// The value of LEAT_SIM_SEED; empty if it is not set.
-std::optional<std::uint64_t> seed_from_environment() {
-  const char* const text = std::getenv("LEAT_SIM_SEED");
-  if (!text || !*text) return std::nullopt;
-  std::uint64_t seed = 0;
-  const char* const end = text + std::strlen(text);
-  const auto [stop, error] = std::from_chars(text, end, seed);
-  if (error == std::errc() && stop == end) return seed;
-  throw std::invalid_argument("LEAT_SIM_SEED is '" + std::string(text) +
-                              "': set a number from 0 to 2^64 - 1");
+// One run of a sweep.
+struct sweep_run {
+  std::uint64_t seed;
+  std::optional<script> decisions;  // empty: made from the seed
+
+  [[nodiscard]] std::unique_ptr<world> create_world(const world_options& options) const {
+    return decisions ? std::make_unique<world>(*decisions, seed, options)
+                     : std::make_unique<world>(seed, options);
+  }
+  [[nodiscard]] std::string variables() const { return replay_variables(seed, decisions); }
+  [[nodiscard]] std::string name() const {
+    const bool is_default = decisions && count_non_default(*decisions) == 0;
+    return "seed " + std::to_string(seed) + (is_default ? ", default schedule" : "");
+  }
+};
+
+class sweeper {
+ public:
+  sweeper(const world::body& b, const sweep_options& options) : body_(b), options_(options) {}
+
+  // Throws the failure, unless failures are counted.
+  void run(const sweep_run& r, std::FILE* trace_to = nullptr);
+  void count_seed() noexcept { ++result_.seeds; }
+  sweep_result finish();
+
+ private:
+  struct failed_run {
+    sweep_run run;
+    run_failure failure;
+    script decisions;
+    bool diverged;  // and did not fail
+  };
+  struct failure_count {
+    run_failure first;
+    std::string run;  // the name of the first run that failed so
+    std::uint64_t runs = 0;
+  };
+
+  [[nodiscard]] std::string run_again(const sweep_run& r, world& first) const;
+  void count(const sweep_run& r, const run_failure& failure);
+  [[nodiscard]] std::string describe_counts() const;
+  [[nodiscard]] std::string replay_hint(const std::string& variables) const;
+  [[nodiscard]] std::string report(const failed_run& f, const script& shortest) const;
+  [[noreturn]] void fail(const failed_run& f) const;
+
+  const world::body& body_;
+  const sweep_options& options_;
+  sweep_result result_;
+  std::uint64_t runs_ = 0;
+  std::uint64_t failures_ = 0;
+  std::optional<failed_run> first_failed_;
+  std::vector<failure_count> counts_;
+};
+
+// Runs a successful run once more. Returns a description of the difference; empty: none.
+std::string sweeper::run_again(const sweep_run& r, world& first) const {
+  if (!options_.check_repeatable) return {};
+  const auto again = r.create_world(options_.world);
+  run_and_catch(*again, body_, r.variables());
+  return find_divergence(first, *again);
+}
+
+void sweeper::run(const sweep_run& r, std::FILE* trace_to) {
+  const auto w = r.create_world(options_.world);
+  if (trace_to) w->trace({.ends = 0, .to = trace_to});
+  run_failure failure = run_and_catch(*w, body_, r.variables());
+  ++runs_;
+  result_.steps += w->steps();
+  result_.virtual_time += w->now().time_since_epoch();
+  bool diverged = false;
+  if (!failure) {
+    failure.what = run_again(r, *w);
+    if (!failure) return;
+    failure.shape = "diverged";
+    diverged = true;
+  }
+  count(r, failure);
+  if (!first_failed_) first_failed_ = {r, std::move(failure), get_script(*w), diverged};
+  if (!options_.count_failures) fail(*first_failed_);
+}
+
+sweep_result sweeper::finish() {
+  if (first_failed_) fail(*first_failed_);
+  return result_;
+}
+
+void sweeper::count(const sweep_run& r, const run_failure& failure) {
+  ++failures_;
+  auto same = std::ranges::find_if(
+      counts_, [&](const failure_count& c) { return failure.is_like(c.first); });
+  if (same == counts_.end()) same = counts_.insert(same, {failure, r.name()});
+  ++same->runs;
+}
+
+std::string sweeper::describe_counts() const {
+  std::ostringstream text;
+  text << failures_ << " of " << runs_ << " runs failed:\n";
+  for (const failure_count& c : counts_) {
+    const std::string& what = c.first.what;
+    text << "  " << c.runs << " times, first " << c.run << ": " << what.substr(0, what.find('\n'))
+         << '\n';
+  }
+  return std::move(text).str();
+}
+
+std::string sweeper::replay_hint(const std::string& variables) const {
+  return "replay: " + variables + ' ' +
+         (options_.replay.empty() ? "and the same program" : options_.replay) + '\n';
+}
+
+std::string sweeper::report(const failed_run& f, const script& shortest) const {
+  world w(shortest, f.run.seed, options_.world);
+  w.trace({.ends = traced_lines_per_end});
+  const std::string variables = replay_variables(f.run.seed, shortest);
+  const run_failure again = run_and_catch(w, body_, variables);
+  const bool repeatable = again.is_like(f.failure);
+  std::ostringstream text;
+  text << f.run.name() << ": " << f.failure.what << '\n' << replay_hint(f.run.variables());
+  if (!repeatable) {
+    text << "not repeatable: with the same decisions the run "
+         << (again ? "failed with: " + again.what : "succeeded")
+         << "; it depends on something outside the world, such as an earlier run, real time, "
+            "addresses or other threads\n";
+  } else if (count_non_default(shortest) < count_non_default(f.decisions)) {
+    text << "shortest run found";
+    if (again.what != f.failure.what) text << ": " << again.what;
+    text << '\n';
+    if (variables.size() < max_variables) text << replay_hint(variables);
+  }
+  text << "schedule" << (repeatable ? "" : " of that run") << ", with "
+       << count_non_default(shortest) << " non-default decisions ("
+       << count_non_default(f.decisions) << " before shrinking):\n";
+  for (const std::string& line : w.schedule()) text << "  " << line << '\n';
+  return std::move(text).str();
+}
+
+void sweeper::fail(const failed_run& f) const {
+  const std::string counts = options_.count_failures ? describe_counts() : std::string();
+  if (f.diverged) {
+    throw seed_failed(
+        f.run.seed, f.decisions,
+        counts + f.run.name() + ": " + f.failure.what + '\n' + replay_hint(f.run.variables()),
+        failures_);
+  }
+  const script shortest = f.run.decisions ? *f.run.decisions
+                                          : shrink(body_, f.run.seed, f.decisions, options_.world,
+                                                   options_.shrink_runs);
+  throw seed_failed(f.run.seed, shortest, counts + report(f, shortest), failures_);
 }
 
 }  // namespace
@@ -141,16 +218,16 @@ script shrink(const world::body& b, std::uint64_t seed, script s, const world_op
               std::size_t max_runs) {
   std::size_t runs = 0;
   std::uint64_t steps = 0;
-  const auto fails = [&](const script& candidate) {
+  const auto run = [&](const script& candidate) {
     ++runs;
     world w(candidate, seed, options);
-    std::string kind = run_and_catch(w, b).kind;
+    run_failure failure = run_and_catch(w, b, replay_variables(seed, candidate));
     steps += w.steps();
-    return kind;
+    return failure;
   };
   const auto within_budget = [&] { return runs < max_runs && steps < max_shrink_steps; };
-  const std::string kind = fails(s);
-  if (kind.empty()) return s;
+  const run_failure original = run(s);
+  if (!original) return s;
   trim(s);
   for (std::size_t part = std::max<std::size_t>(s.size() / 2, 1); within_budget();) {
     bool progress = false;
@@ -162,7 +239,7 @@ script shrink(const world::body& b, std::uint64_t seed, script s, const world_op
                 candidate.begin() + static_cast<std::ptrdiff_t>(std::min(end, candidate.size())),
                 0U);
       if (candidate == s) continue;
-      if (fails(candidate) != kind) continue;
+      if (!run(candidate).is_like(original)) continue;
       s = std::move(candidate);
       progress = true;
     }
@@ -174,36 +251,18 @@ script shrink(const world::body& b, std::uint64_t seed, script s, const world_op
 }
 
 sweep_result sweep(const world::body& b, const sweep_options& options) {
-  sweep_result result;
-  std::uint64_t first = options.first;
-  std::uint64_t count = options.count;
-  const std::optional<std::uint64_t> alone = seed_from_environment();
-  if (alone) {
-    first = *alone;
-    count = 1;
+  sweeper s(b, options);
+  if (const std::optional<replayed_run> replayed = replayed_run_from_environment(options.first)) {
+    s.count_seed();
+    s.run({replayed->seed, replayed->decisions}, stderr);
+    return s.finish();
   }
-  for (std::uint64_t seed = first; seed - first < count; ++seed) {
-    world w(seed, options.world);
-    if (alone) w.trace({.ends = 0, .to = stderr});
-    const run_failure f = run_and_catch(w, b);
-    ++result.seeds;
-    result.steps += w.steps();
-    result.virtual_time += w.now().time_since_epoch();
-    const script original = get_script(w);
-    if (f.kind.empty()) {
-      if (!options.check_repeatable) continue;
-      world again(seed, options.world);
-      run_and_catch(again, b);
-      const std::string divergence = find_divergence(w, again);
-      if (divergence.empty()) continue;
-      throw seed_failed(
-          seed, original,
-          "seed " + std::to_string(seed) + ": " + divergence + "\n" + replay_hint(seed, options));
-    }
-    const script shortest = shrink(b, seed, original, options.world, options.shrink_runs);
-    throw seed_failed(seed, shortest, report(b, seed, f, original, shortest, options));
+  if (options.count > 0) s.run({options.first, script()});
+  for (std::uint64_t i = 0; i < options.count; ++i) {
+    s.count_seed();
+    s.run({options.first + i, std::nullopt});
   }
-  return result;
+  return s.finish();
 }
 
 }  // namespace leat::sim

@@ -4,12 +4,15 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <utility>
 
 #include "async/live_tasks_text.hpp"
 #include "async/scope_registry.hpp"
 #include "base/error_text.hpp"
+#include "base/standard_error.hpp"
+#include "base/text/milliseconds_text.hpp"
 #include "leat/async/loop/detail/signal_receiver.hpp"
 #include "leat/base/detail/assert.hpp"
 #include "leat/base/detail/frame_allocator.hpp"
@@ -17,6 +20,9 @@
 #include "sim/world/simulated_turn.hpp"
 
 namespace leat::sim {
+
+using leat::detail::milliseconds_text;
+
 namespace {
 
 // Tasks that still run this many steps after a stop request are not going to end.
@@ -26,16 +32,15 @@ constexpr std::uint64_t max_idle_turns = 1'000'000;
 // program uses for its input and shuffles.
 constexpr std::uint64_t decision_stream = 0;
 
-// With all decimals, since schedules are compared.
-std::string in_milliseconds(duration d) {
-  constexpr std::int64_t in_one = 1'000'000;
-  const std::int64_t ns = d.count();
-  std::string text = std::to_string(ns / in_one);
-  if (ns % in_one == 0) return text;
-  std::string part = std::to_string(in_one + ns % in_one);
-  part[0] = '.';
-  part.erase(part.find_last_not_of('0') + 1);
-  return text + part;
+std::string name_of_signal(int signal) {
+  const char* const name = ::sigabbrev_np(signal);
+  return name ? std::string("SIG") + name : "signal " + std::to_string(signal);
+}
+
+void print_line(std::FILE* to, const std::string& line) {
+  if (!to) return;
+  if (to == stderr) return leat::detail::write_stderr(line + "\n");
+  std::fprintf(to, "%s\n", line.c_str());
 }
 
 class installed_handler {
@@ -58,12 +63,14 @@ world::world(decision_source c, std::uint64_t seed, const world_options& options
     : seed_(seed),
       options_(options),
       decisions_(std::move(c)),
+      program_decisions_(decisions_, [this](const decision& d) { trace_decision(d); }),
       random_(seed),
       memory_(decisions_, options.memory),
       files_(decisions_, options.files,
              [this](std::string sentence) { report_violation(std::move(sentence)); }) {
   for (std::size_t i = 0; i < std::max<std::size_t>(options.threads, 1); ++i) {
     threads_.push_back(std::make_unique<virtual_scheduler>());
+    threads_.back()->hold_timers();
     threads_.back()->set_service<file_backend>(&files_);
     calls_.push_back(std::make_unique<simulated_calls>(decisions_, *threads_.back()));
     threads_.back()->set_service<leat::detail::blocking_calls>(calls_.back().get());
@@ -86,6 +93,9 @@ wall_time_point world::wall_clock() const noexcept { return threads_.front()->wa
 void world::jump_wall_clock(std::chrono::nanoseconds by) noexcept {
   for (const auto& t : threads_) t->jump_wall_clock(by);
   set_file_clock();
+  if (!tracing_) return;
+  const allocation_faults::without_faults own;
+  add_to_trace("wall clock", "set by " + milliseconds_text(by) + " ms");
 }
 
 void world::set_file_clock() noexcept {
@@ -106,7 +116,16 @@ bool world::raise(int signal) noexcept {
         threads_, [r](const auto& thread) { return thread.get() == &r->get_scheduler(); });
     received = (is_here && r->receive(signal)) || received;
   }
+  if (tracing_) {
+    const allocation_faults::without_faults own;
+    add_to_trace("signal", name_of_signal(signal) + (received ? "" : ", received by no guard"));
+  }
   return received;
+}
+
+void world::note(std::string_view text) {
+  const allocation_faults::without_faults own;
+  if (tracing_) add_to_trace("note", std::string(text));
 }
 
 // ------------------------------------------------------------------------------------- invariants
@@ -166,9 +185,11 @@ void world::trace(const trace_options& options) {
 }
 
 void world::add_to_trace(const std::string& where, const std::string& what) {
-  const std::string line = "step " + std::to_string(steps_) + ", " +
-                           in_milliseconds(now_.time_since_epoch()) + " ms, " + where + ": " + what;
-  if (trace_.to) std::fprintf(trace_.to, "%s\n", line.c_str());
+  const std::string time = milliseconds_text(now_.time_since_epoch());
+  const std::string line =
+      "step " + std::to_string(steps_) + ", " + time + " ms, " + where + ": " + what;
+  ++lines_;
+  print_line(trace_.to, line);
   if (trace_.ends == 0) return;
   // One line between the two ends replaces all omitted ones.
   const std::size_t ends = std::min(trace_.ends, schedule_.max_size() / 4);
@@ -182,15 +203,28 @@ void world::add_to_trace(const std::string& where, const std::string& what) {
   schedule_.push_back(line);
 }
 
-// Appends text that is known only after the step.
-void world::append_to_trace(const std::string& what) {
+void world::trace_decision(const decision& d) {
+  if (!tracing_) return;
+  add_to_trace("decision", "'" + std::string(d.about) + "': " + std::to_string(d.chosen) +
+                               " of 0 to " + std::to_string(d.options - 1));
+}
+
+// Adds text that is known only after the step: to the line of the step if that is the last one.
+void world::append_to_trace(const std::string& where, const std::string& what,
+                            std::uint64_t step_line) {
   if (what.empty()) return;
-  if (trace_.to) std::fprintf(trace_.to, "  ...%s\n", what.c_str());
+  if (lines_ != step_line) return add_to_trace(where, "..." + what);
+  print_line(trace_.to, "  ..." + what);
   if (trace_.ends > 0) schedule_.back() += what;
 }
 
 std::size_t world::ready_count(std::size_t thread) {
   return turns_[thread]->is_suspended() ? 1 : threads_[thread]->ready();
+}
+
+// A pre-empted thread expires its timers after its item.
+std::size_t world::due_timers(std::size_t thread) const noexcept {
+  return turns_[thread]->is_suspended() ? 0 : threads_[thread]->due_timers();
 }
 
 bool world::any_preempted() const noexcept {
@@ -205,24 +239,22 @@ unsigned world::choose_preemption_point() {
   return 1 + decisions_.choose(points, "preemption point");
 }
 
-void world::run_thread(std::size_t thread, std::size_t item) {
-  simulated_turn& t = *turns_[thread];
-  const bool is_resumed = t.is_suspended();
-  const unsigned point = choose_preemption_point();
-  const bool traced = tracing_;  // the program may begin to trace within this turn
+// Runs a step of the program. Its line in the schedule is printed before, as the step may end the
+// process.
+template <class Describe, class Step>
+void world::run_program(std::size_t thread, Describe describe, Step run) {
+  const bool traced = tracing_;  // the program may begin to trace within this step
+  std::string where;
   if (traced) {
-    add_to_trace("thread " + std::to_string(thread),
-                 is_resumed ? "resumes where it was pre-empted" : threads_[thread]->describe(item));
+    where = "thread " + std::to_string(thread);
+    add_to_trace(where, describe());
   }
+  const std::uint64_t step_line = lines_;
   const std::size_t failed = memory_.failed().size();
   static_cast<void>(files_.take_fault_text());  // of steps that were not traced
   {
     const allocation_faults::with_faults the_program(memory_);
-    if (is_resumed) {
-      t.resume(point);
-    } else {
-      t.run(item, point);
-    }
+    run();
   }
   if (!traced) return;
   std::string suffix;
@@ -230,8 +262,27 @@ void world::run_thread(std::size_t thread, std::size_t item) {
     suffix.append(", allocation ").append(std::to_string(memory_.failed()[i])).append(" fails");
   }
   suffix += files_.take_fault_text();
-  if (t.is_suspended()) suffix += ", pre-empted at a lock";
-  append_to_trace(suffix);
+  if (turns_[thread]->is_suspended()) suffix += ", pre-empted at a lock";
+  append_to_trace(where, suffix, step_line);
+}
+
+void world::run_thread(std::size_t thread, std::size_t item) {
+  simulated_turn& t = *turns_[thread];
+  const unsigned point = choose_preemption_point();
+  if (t.is_suspended()) {
+    run_program(thread, [] { return "resumes where it was pre-empted"; }, [&] { t.resume(point); });
+  } else {
+    run_program(
+        thread, [&] { return threads_[thread]->describe(item); }, [&] { t.run(item, point); });
+  }
+}
+
+// As in a turn, the timers of a thread expire in their order. Items may run between two of them,
+// because in reality the second one is due a moment later. If the second one was set at this time,
+// it may also be due a moment earlier.
+void world::expire_timer(std::size_t thread, std::size_t index) {
+  virtual_scheduler& t = *threads_[thread];
+  run_program(thread, [&] { return t.describe_timer(index); }, [&] { t.expire_timer(index); });
 }
 
 void world::complete(std::size_t index) {
@@ -247,17 +298,27 @@ bool world::step() {
     ready_[i] = i < threads_.size() ? ready_count(i) : files_.due(now_);
     all += ready_[i];
   }
-  if (all == 0) return false;
+  std::size_t timers = 0;  // that may expire next
+  for (std::size_t i = 0; i < threads_.size(); ++i) timers += due_timers(i);
+  if (all + timers == 0) return false;
   decisions_.begin_step(++steps_);
-  // The default is to take turns, so that every source runs.
-  std::size_t chosen = decisions_.choose(all, "next to run");
+  set_file_clock();
+  // The default is to expire the timers, and then to take turns, so that every source runs.
+  std::size_t chosen = decisions_.choose(all + timers, "next to run");
+  if (chosen < timers) {
+    std::size_t thread = 0;
+    while (chosen >= due_timers(thread)) chosen -= due_timers(thread++);
+    expire_timer(thread, chosen);
+    check(always_);
+    return true;
+  }
+  chosen -= timers;
   std::size_t source = (last_ + 1) % sources;
   while (chosen >= ready_[source]) {
     chosen -= ready_[source];
     source = (source + 1) % sources;
   }
   last_ = source;
-  set_file_clock();
   if (source < threads_.size()) {
     run_thread(source, chosen);
   } else {
@@ -289,7 +350,6 @@ void world::set_wall_clock() {
   const std::chrono::seconds far(chosen <= most ? chosen : chosen - most);
   const std::chrono::seconds by = chosen <= most ? far : -far;
   jump_wall_clock(by);
-  if (tracing_) add_to_trace("wall clock", "set by " + std::to_string(by.count()) + " s");
 }
 
 std::size_t world::live_tasks() const noexcept {
@@ -368,11 +428,11 @@ void world::unwind(const std::exception_ptr& failure) {
   violation_.clear();
   preempting_ = true;
   if (live_tasks() == 0) return;
-  std::fprintf(stderr,
-               "leat: simulated world of seed %llu failed: %s\n"
-               "leat: a stop request did not end it: %s",
-               static_cast<unsigned long long>(seed_), leat::detail::error_message(failure).c_str(),
-               describe_live_tasks().c_str());
+  leat::detail::print_stderr(
+      "leat: simulated world of seed %llu failed: %s\n"
+      "leat: a stop request did not end it: %s",
+      static_cast<unsigned long long>(seed_), leat::detail::error_message(failure).c_str(),
+      describe_live_tasks().c_str());
   std::abort();
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/standard_error.hpp"
 #include "leat/async/scheduler.hpp"
 
 namespace leat {
@@ -49,7 +50,7 @@ task<void> logging_hook::after_run(run_context& run) {
   if (options_.to) {
     options_.to(line);
   } else {
-    std::fprintf(stderr, "%s\n", line.c_str());
+    detail::print_stderr("%s\n", line.c_str());
   }
 }
 

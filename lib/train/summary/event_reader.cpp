@@ -1,11 +1,14 @@
 #include "leat/train/summary/event_reader.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/error_text.hpp"
 #include "leat/base/error.hpp"
+#include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 
@@ -15,27 +18,36 @@ namespace {
 constexpr std::string_view event_file_mark = "tfevents";
 constexpr int max_depth = 32;
 
+// Identifies a directory regardless of its name. Zeros, of a backend without links, identify none.
+using directory_id = std::pair<std::uint64_t, std::uint64_t>;  // device, inode
+
 struct directory_content {
+  struct subdirectory {
+    std::string path;
+    directory_id id;
+  };
   std::vector<std::string> event_files;
-  std::vector<std::string> directories;
+  std::vector<subdirectory> directories;
 };
 
-// Ignores files that are deleted meanwhile.
+// Ignores files that are deleted meanwhile, and links that lead nowhere or to themselves.
 task<std::optional<file_status>> find_status(std::string path) {
   std::optional<file_status> status;
   try {
     status = co_await get_status(std::move(path));
   } catch (const failure& e) {
-    if (e.code() != errc::not_found) throw;
+    if (e.code() != errc::not_found && e.code() != errc::failed_precondition) throw;
   }
   co_return status;
 }
 
+void check_path(const std::string& directory) {
+  if (!directory.empty()) return;
+  throw failure(errc::invalid_argument,
+                "events: path of the directory is empty: use \".\" for the current directory");
+}
+
 task<directory_content> scan_directory(std::string directory) {
-  if (directory.empty()) {
-    throw failure(errc::invalid_argument,
-                  "events: path of the directory is empty: use \".\" for the current directory");
-  }
   directory_content found;
   const std::vector<std::string> names = co_await list_directory(directory);
   for (const std::string& name : names) {
@@ -43,7 +55,7 @@ task<directory_content> scan_directory(std::string directory) {
     const auto status = co_await find_status(path);
     if (!status) continue;
     if (status->is_directory) {
-      found.directories.push_back(std::move(path));
+      found.directories.push_back({std::move(path), {status->device, status->inode}});
     } else if (status->is_regular && name.find(event_file_mark) != std::string::npos) {
       found.event_files.push_back(std::move(path));
     }
@@ -52,12 +64,13 @@ task<directory_content> scan_directory(std::string directory) {
 }
 
 // An intact record that is not an event.
-void handle_malformed_event(const failure& e, const record_position& at,
+void handle_malformed_event(const failure& e, const record_position& at, std::size_t size,
                             const event_reader_options& options, event_run& run) {
   corruption_report report;
   report.path = std::string(at.path);
   report.offset = at.offset;
   report.index = at.index;
+  report.skipped = tfrecord_overhead + size;
   report.what = detail::without_code_message(e);
   const bool limit = e.code() == errc::resource_exhausted;
   const corruption_options& o = options.corruption;
@@ -83,7 +96,7 @@ task<void> read_file(std::string path, const event_reader_options& options,
       try {
         accumulator.add(event_record::from_bytes(as_text(batch[i]), options.limits));
       } catch (const failure& e) {
-        handle_malformed_event(e, batch.position(i), options, run);
+        handle_malformed_event(e, batch.position(i), batch[i].size(), options, run);
       }
     }
   }
@@ -94,6 +107,7 @@ task<void> read_file(std::string path, const event_reader_options& options,
 }  // namespace
 
 task<event_run> read_events(std::string directory, event_reader_options options) {
+  check_path(directory);
   event_run run;
   directory_content found = co_await scan_directory(directory);
   if (found.event_files.empty()) {
@@ -113,17 +127,24 @@ task<event_run> read_events(std::string directory) {
 }
 
 task<std::vector<std::string>> find_event_runs(std::string directory) {
+  check_path(directory);
   std::vector<std::string> runs;
-  std::vector<std::pair<std::string, int>> pending_directories;
-  pending_directories.emplace_back(std::move(directory), 0);
-  while (!pending_directories.empty()) {
-    const auto [path, depth] = std::move(pending_directories.back());
-    pending_directories.pop_back();
-    directory_content found = co_await scan_directory(path);
-    if (!found.event_files.empty()) runs.push_back(path);
-    if (depth == max_depth) continue;
-    for (std::string& inner : found.directories)
-      pending_directories.emplace_back(std::move(inner), depth + 1);
+  std::set<directory_id> visited;  // links can lead to a directory again
+  if (const auto status = co_await find_status(directory)) {
+    visited.emplace(status->device, status->inode);
+  }
+  // Level by level, so that a directory gets the shortest of its paths.
+  std::vector<std::string> level{std::move(directory)};
+  for (int depth = 0; depth <= max_depth && !level.empty(); ++depth) {
+    std::vector<std::string> next;
+    for (const std::string& path : level) {
+      directory_content found = co_await scan_directory(path);
+      if (!found.event_files.empty()) runs.push_back(path);
+      for (auto& [inner, id] : found.directories) {
+        if (id == directory_id() || visited.insert(id).second) next.push_back(std::move(inner));
+      }
+    }
+    level = std::move(next);
   }
   std::sort(runs.begin(), runs.end());
   co_return runs;

@@ -1,13 +1,13 @@
 #include "leat/train/supervisor/supervisor.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <new>
 #include <stop_token>
 #include <utility>
 
 #include "async/scope_registry.hpp"
 #include "base/error_text.hpp"
+#include "base/standard_error.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/async/task_context.hpp"
 #include "leat/async/task_group.hpp"
@@ -56,7 +56,7 @@ task<bool> is_listed_as_newest(std::string checkpoint, std::string directory, st
 }  // namespace
 
 void print_warning(const std::string& sentence) {
-  std::fprintf(stderr, "leat: %s\n", sentence.c_str());
+  detail::print_stderr("leat: %s\n", sentence.c_str());
 }
 
 supervisor::supervisor(supervisor_options options)

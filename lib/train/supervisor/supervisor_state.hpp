@@ -129,7 +129,7 @@ struct supervisor::state {
     save_ended.set();
   }
   void resume_steps() noexcept {
-    save_pending = is_copying = false;
+    save_pending = is_copying = save_gives_way = false;
     save_ended.set();
     values_copied.set();
   }
@@ -166,6 +166,7 @@ struct supervisor::state {
   detail::step_in_progress* elements = nullptr;  // that for_each() processes; each is a step
   bool body_marks_steps = false;                 // step() was called: elements are no steps
   bool save_pending = false;                     // for the end of all steps: no other one begins
+  bool save_gives_way = false;                   // for a while: steps that waited for it begin
   bool is_copying = false;                       // the values must not change
   bool reported_broken = false;
   bool reported_overdue = false;

@@ -128,7 +128,7 @@ detail::step_in_progress* supervisor::state::own_element() const noexcept {
 
 bool supervisor::state::must_hold_steps() const noexcept {
   if (is_copying || !save_pending) return is_copying;
-  if (overdue_steps > 0) return false;
+  if (save_gives_way || overdue_steps > 0) return false;
   for (const detail::step_in_progress* s = elements; s; s = s->next) {
     if (s->is_overdue && !s->is_saving) return false;
   }
@@ -196,11 +196,23 @@ task<std::string> supervisor::save_snapshot(detail::step_in_progress* own) {
 }
 
 void supervisor::warn_about_held_steps(duration limit) {
-  const bool holds = state_->save_ended.waiting_count() > 0;
-  if (!holds || std::exchange(state_->reported_overdue, true)) return;
+  if (std::exchange(state_->reported_overdue, true)) return;
   warn("save waited " + detail::seconds_text(limit) +
        " s for the end of a step while other steps waited for the save: the steps continue, "
        "but a step must not wait for another step");
+}
+
+// Steps that waited for the save begin for as long as they have waited: if each step waits for the
+// next one, they lose at most half of the time.
+task<void> supervisor::give_way_to_steps(const detail::step_in_progress* own, duration held) {
+  state_->save_gives_way = true;
+  const time_point end = deadline_after(scheduler::current()->now(), held);
+  while (state_->must_end_before_save(own)) {
+    state_->step_ended.reset();
+    const auto first = co_await select(state_->step_ended.wait(), sleep_until(end));
+    if (first.index() == 1) break;
+  }
+  state_->save_gives_way = false;
 }
 
 // Unlocks the mutex when the checkpoint is written.
@@ -216,8 +228,12 @@ task<std::string> supervisor::save_exclusively(const detail::step_in_progress* o
       state_->step_ended.reset();
       const auto first = co_await select(state_->step_ended.wait(), sleep_for(limit));
       if (first.index() == 0) continue;
-      warn_about_held_steps(limit);
+      const bool holds = state_->save_ended.waiting_count() > 0;
       state_->release_steps();
+      if (holds) {
+        warn_about_held_steps(limit);
+        co_await give_way_to_steps(own, limit);
+      }
       limit += std::min(limit, duration::max() - limit);
     }
     state_->begin_copy();

@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <memory>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
@@ -104,6 +106,14 @@ TEST_CASE("blocking_pool: may be destroyed while functions wait and run", "[asyn
   }(pool));
 }
 
+task<> wait_in_pool(blocking_pool& pool, std::atomic<bool>& entered, std::atomic<bool>& open) {
+  const auto f = [&] {
+    entered = true;
+    while (!open) std::this_thread::sleep_for(50us);
+  };
+  co_await run_blocking(pool, f);
+}
+
 TEST_CASE("blocking_pool: a dump lists the running function and the tasks that wait for a thread",
           "[async]") {
   blocking_pool pool({.threads = 1, .name = "decode"});
@@ -112,14 +122,6 @@ TEST_CASE("blocking_pool: a dump lists the running function and the tasks that w
   leat::sync_wait([](blocking_pool& p, std::string& t, std::string& j) -> task<> {
     std::atomic<bool> entered{false};
     std::atomic<bool> open{false};
-    const auto wait_in_pool = [](blocking_pool& b, std::atomic<bool>& e,
-                                 std::atomic<bool>& o) -> task<> {
-      const auto f = [&] {
-        e = true;
-        while (!o) std::this_thread::sleep_for(50us);
-      };
-      co_await run_blocking(b, f);
-    };
     task_group group("decoders");
     group.spawn(wait_in_pool(p, entered, open), "first");
     while (!entered) co_await leat::sleep_for(100us);
@@ -142,6 +144,32 @@ TEST_CASE("blocking_pool: a dump lists the running function and the tasks that w
   CHECK(text.find("blocking pool 'decode' (1 of 1 threads busy), 1 operation waits\n"
                   "  run_blocking of second, at blocking_pool_test.cpp:") != std::string::npos);
   CHECK(json.find(R"("type":"blocking pool","name":"decode")") != std::string::npos);
+}
+
+TEST_CASE("blocking_pool: a dump names a pool that was destroyed while functions wait and run",
+          "[async]") {
+  std::string json;
+  leat::sync_wait([](std::string& j) -> task<> {
+    auto pool = std::make_unique<blocking_pool>(
+        leat::blocking_pool_options{.threads = 1, .name = "decode"});
+    std::atomic<bool> entered{false};
+    std::atomic<bool> open{false};
+    task_group group("decoders");
+    group.spawn(wait_in_pool(*pool, entered, open), "first");
+    while (!entered) co_await leat::sleep_for(100us);
+    group.spawn(wait_in_pool(*pool, entered, open), "second");
+    while (pool->statistics().waiting == 0) co_await leat::sleep_for(100us);
+    pool.reset();
+    std::ostringstream out;
+    leat::dump(out, leat::dump_format::json);
+    j = out.str();
+    open = true;
+    co_await group.join();
+  }(json));
+  const std::string wait = R"("type":"blocking pool","name":"decode")";
+  const std::size_t first = json.find(wait);
+  CHECK(first != std::string::npos);
+  CHECK(json.find(wait, first + 1) != std::string::npos);
 }
 
 TEST_CASE("blocking_pool: a child of fork starts its own threads", "[async]") {

@@ -145,6 +145,49 @@ TEMPLATE_TEST_CASE("run_blocking: a destroyed loop withdraws functions that wait
   CHECK(leat_test::is_cancelled(group));
 }
 
+/// Notes in `state` when it is used after its destruction.
+struct captured {
+  std::atomic<int>& state;
+  explicit captured(std::atomic<int>& s) noexcept : state(s) { state = 1; }
+  captured(const captured& other) noexcept : state(other.state) { ++state; }
+  ~captured() { --state; }
+};
+
+TEMPLATE_TEST_CASE("run_blocking: a destroyed loop keeps what a running function has captured",
+                   "[async]", leat_test::asio_loop, leat_test::embedded_loop) {
+  std::atomic<bool> entered{false};
+  std::atomic<int> copies{0};     // of the capture
+  std::atomic<int> at_return{0};  // of them, when the function returns
+  const bool limited = GENERATE(false, true);
+  task_group group;
+  TestType loop;
+  group.spawn_on(loop.get_scheduler(),
+                 [](std::atomic<bool>& e, std::atomic<int>& c, std::atomic<int>& r,
+                    bool with_limit) -> task<> {
+                   const auto make = [&] {
+                     return [&e, &r, own = captured(c)](std::stop_token stop) {
+                       e = true;
+                       while (!stop.stop_requested()) std::this_thread::sleep_for(50us);
+                       std::this_thread::sleep_for(2ms);
+                       r = own.state.load();
+                       return std::string(100, 'r');
+                     };
+                   };
+                   if (with_limit) {
+                     co_await leat::with_timeout(run_blocking(make()), 1h);
+                   } else {
+                     co_await run_blocking(make());
+                   }
+                 }(entered, copies, at_return, limited));
+  run_until(loop, entered);
+  const int before = copies;
+  loop.end();
+  CHECK(before > 0);
+  CHECK(at_return == before);
+  CHECK(copies == 0);
+  CHECK(leat_test::is_cancelled(group));
+}
+
 TEST_CASE("run_blocking: a destroyed loop stops all functions at once", "[async]") {
   std::atomic<int> entered{0};
   std::atomic<int> stopped{0};
@@ -256,7 +299,8 @@ TEST_CASE("run_blocking: a report of a group names a task whose function does no
   }(open, text));
   CAPTURE(text);
   CHECK(text.starts_with("query: run_blocking (running for 0."));
-  CHECK(text.find(", stop requested), at run_blocking_end_test.cpp:") != std::string::npos);
+  CHECK(text.find(", asked to stop 0.") != std::string::npos);
+  CHECK(text.find(" s ago), at run_blocking_end_test.cpp:") != std::string::npos);
 }
 
 }  // namespace run_blocking_end_test

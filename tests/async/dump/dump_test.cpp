@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <iostream>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -17,6 +18,7 @@
 #include "leat/async/this_task.hpp"
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
+#include "support/nonblocking_stderr.hpp"
 #include "support/refusal.hpp"
 
 namespace dump_test {
@@ -225,6 +227,23 @@ TEST_CASE("dump: tolerates a scheduler that answers after its scope was destroye
   std::ostringstream out;
   leat::dump(out, 1ms);
   CHECK_FALSE(contains(out.str(), "task group"));
+}
+
+LEAT_TEST("dump: std::cerr receives all of it if standard error is a full nonblocking pipe",
+          "[async]") {
+  manual_event event("data");
+  task_group group("readers");
+  for (int i = 0; i < 2000; ++i) group.spawn(read_file(event), "reader " + std::to_string(i));
+  co_await leat::this_task::yield();
+  const std::string text = leat_test::text_of_nonblocking_stderr([] {
+    leat::dump(std::cerr);
+    std::cerr << "the end\n";
+  });
+  event.set();
+  co_await group.join();
+  CHECK(text.size() > 100'000);
+  CHECK(contains(text, "  reader 1999: wait for event 'data'"));
+  CHECK(text.ends_with("the end\n"));
 }
 
 TEST_CASE("to_text: prints a location as file, line and plain function name", "[async]") {

@@ -17,6 +17,7 @@
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
 #include "support/dump.hpp"
+#include "support/error_of.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
 #include "support/outcome_of.hpp"
@@ -27,6 +28,7 @@ using namespace std::chrono_literals;
 using leat::run_on;
 using leat::task;
 using leat_test::asio_loop;
+using leat_test::message_of;
 
 task<std::thread::id> thread_id() { co_return std::this_thread::get_id(); }
 task<int> give(int n) { co_return n; }
@@ -78,20 +80,12 @@ TEST_CASE("run_on: returns a value, a reference, a move-only object or nothing",
   rt.block_on(results_of_all_kinds(rt.get_scheduler(1)));
 }
 
-task<std::string> error_of(task<int> t) {
-  std::string text;
-  try {
-    co_await std::move(t);
-  } catch (const std::runtime_error& e) {
-    text = e.what();
-  }
-  co_return text;
-}
-
 TEST_CASE("run_on: throws the exception of the task", "[async]") {
   leat::runtime rt({.threads = 2});
-  CHECK(rt.block_on(error_of(run_on(rt.get_scheduler(0), fail()))) == "failed");
-  CHECK(rt.block_on(error_of(run_on(rt.get_scheduler(1), fail()))) == "failed");
+  CHECK(rt.block_on(message_of<std::runtime_error>(run_on(rt.get_scheduler(0), fail()))) ==
+        "failed");
+  CHECK(rt.block_on(message_of<std::runtime_error>(run_on(rt.get_scheduler(1), fail()))) ==
+        "failed");
 }
 
 TEST_CASE("run_on: a stop of the caller stops the task and waits for its end", "[async]") {

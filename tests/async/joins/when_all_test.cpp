@@ -17,18 +17,18 @@
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
 #include "support/dump.hpp"
+#include "support/error_of.hpp"
 #include "support/leat_test.hpp"
 #include "support/outcome_of.hpp"
+#include "support/value_after.hpp"
 
 namespace when_all_test {
 
 using namespace std::chrono_literals;
 using leat::task;
+using leat_test::message_of;
+using leat_test::value_after;
 
-task<int> value_after(int value, leat::duration d) {
-  co_await leat::sleep_for(d);
-  co_return value;
-}
 task<> sleep_then_count(int& n, leat::duration d) {
   co_await leat::sleep_for(d);
   ++n;
@@ -47,14 +47,6 @@ task<int> report_stop(bool& stopped) {
 task<int> finish_despite_stop(int value) {
   co_await leat::as_tuple(leat::sleep_for(1000h));
   co_return value;
-}
-task<std::string> message_of(task<> t) {
-  try {
-    co_await std::move(t);
-  } catch (const std::exception& e) {
-    co_return e.what();
-  }
-  co_return "";
 }
 
 LEAT_TEST("when_all: returns the results in the order of the arguments", "[async]") {

@@ -13,16 +13,14 @@
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
 #include "support/leat_test.hpp"
+#include "support/value_after.hpp"
 
 namespace when_any_test {
 
 using namespace std::chrono_literals;
 using leat::task;
+using leat_test::value_after;
 
-task<int> value_after(int value, leat::duration d) {
-  co_await leat::sleep_for(d);
-  co_return value;
-}
 task<> sleep(leat::duration d) { co_await leat::sleep_for(d); }
 task<int> finish_despite_stop(int value) {
   co_await leat::as_tuple(leat::sleep_for(1000h));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <exception>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -29,6 +30,27 @@ auto operation(Function f, Token&& token) {
   return asio::async_initiate<Token, Signature>(
       [f](auto handler) mutable { f(std::move(handler)); }, token);
 }
+
+/// Keeps handlers and calls or destroys them later.
+struct handler_store {
+  struct base {
+    virtual ~base() = default;
+    virtual void call() = 0;
+  };
+  template <class Handler>
+  struct stored final : base {
+    explicit stored(Handler&& h) : handler(std::move(h)) {}
+    void call() override { handler(); }
+    Handler handler;
+  };
+  std::unique_ptr<base> handler{};
+
+  auto wait() {
+    return operation<void()>(
+        [this](auto h) { handler = std::make_unique<stored<decltype(h)>>(std::move(h)); },
+        leat::use_task);
+  }
+};
 
 /// The code and the message of the exception that awaiting an operation throws.
 struct thrown {

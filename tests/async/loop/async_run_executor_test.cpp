@@ -3,16 +3,20 @@
 #include <chrono>
 #include <exception>
 #include <memory>
+#include <string>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/awaitable.hpp>
 #include <asio/bind_cancellation_slot.hpp>
+#include <asio/bind_executor.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
+#include <asio/io_context.hpp>
 #include <asio/strand.hpp>
 #include <asio/system_executor.hpp>
 #include <asio/this_coro.hpp>
+#include <asio/thread_pool.hpp>
 #include <asio/use_awaitable.hpp>
 #include <catch2/catch.hpp>
 
@@ -21,6 +25,7 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
+#include "support/child_process.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
 
@@ -38,20 +43,38 @@ task<int> sleep_long() {
   co_return 1;
 }
 
-TEST_CASE("async_run: throws invalid_argument for an executor without a scheduler", "[async]") {
-  std::exception_ptr error;
-  const auto call = [] {
+TEST_CASE("async_run: an executor without a scheduler ends the process", "[async]") {
+  const auto ask = []() -> asio::awaitable<void> {
+    co_await async_run(co_await asio::this_coro::executor, sleep_long(), asio::use_awaitable);
+  };
+  const std::string in_coroutine = leat_test::abort_message([&] {
+    asio::thread_pool pool(1);
+    asio::co_spawn(pool, ask(), asio::detached);
+    pool.join();
+  });
+  CHECK_THAT(in_coroutine, Catch::Contains("async_run() on an executor without a scheduler"));
+  const std::string with_handler = leat_test::abort_message([] {
     async_run(asio::any_io_executor(asio::system_executor()), sleep_long(),
               [](std::exception_ptr, int) {});
+  });
+  CHECK_THAT(with_handler, Catch::Contains("pass an executor of an asio::io_context"));
+}
+
+TEST_CASE("async_run: accepts a strand of an any_io_executor, also as that of a handler",
+          "[async]") {
+  asio::io_context io;
+  const auto strand = asio::make_strand(asio::any_io_executor(io.get_executor()));
+  int ended = 0;
+  const auto handler = [&](std::exception_ptr error, leat::scheduler* ran_on) {
+    CHECK_FALSE(error);
+    CHECK(ran_on == &leat::get_scheduler(io));
+    CHECK(strand.running_in_this_thread());
+    ++ended;
   };
-  try {
-    call();
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == leat::errc::invalid_argument);
-    CHECK_THAT(e.what(), Catch::StartsWith("async_run(): executor has no scheduler: pass"));
-    error = std::current_exception();
-  }
-  CHECK(error);
+  async_run(strand, find_scheduler(), handler);
+  async_run(io, find_scheduler(), asio::bind_executor(strand, handler));
+  io.run();  // stays until both have ended
+  CHECK(ended == 2);
 }
 
 TEMPLATE_TEST_CASE("async_run: accepts the executor of any scheduler", "[async]", asio_loop,

@@ -18,11 +18,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <asio/execution/context.hpp>
 #include <asio/io_context.hpp>
+#include <asio/post.hpp>
+#include <asio/query.hpp>
 #include <catch2/catch.hpp>
 
 #include "leat/async/as_tuple.hpp"
+#include "leat/async/loop/scheduler_executor.hpp"
 #include "leat/async/loop/stop_on_signal.hpp"
+#include "leat/async/select.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
@@ -297,6 +302,29 @@ TEST_CASE("run: a main task that a signal stops in join() has not completed", "[
             co_await group.join();
           });
         }) == "code " + std::to_string(128 + SIGTERM) + ": stopped by SIGTERM\n");
+}
+
+// A handler of the program throws an exception.
+task<> fail_in_handler() {
+  const auto executor = leat::get_executor(co_await leat::this_task::get_scheduler());
+  auto& io = static_cast<asio::io_context&>(asio::query(executor, asio::execution::context));
+  asio::post(io.get_executor(), [] { throw std::runtime_error("from a handler"); });
+  co_await sleep_long();
+}
+
+TEST_CASE("run: an exception of a handler stops the task and is its error", "[async]") {
+  CHECK(outcome([] { return leat::run(fail_in_handler()); }) == "code 1: error: from a handler\n");
+  // While the task ends.
+  CHECK(outcome([] {
+          return leat::run([]() -> task<> {
+            task_group patient(leat::shielded, "patient");
+            patient.spawn([]() -> task<> {
+              co_await as_tuple(leat::with_timeout(fail_in_handler(), 1ms));
+            }());
+            ::raise(SIGTERM);
+            co_await patient.join();
+          });
+        }) == "code 1: error: from a handler\n");
 }
 
 TEST_CASE("run: the second signal has its default effect", "[async]") {

@@ -6,15 +6,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <asio/io_context.hpp>
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/asio_scheduler.hpp"
 #include "leat/async/loop/embedded_scheduler.hpp"
 #include "leat/async/loop/runtime.hpp"
 #include "leat/async/loop/sync_wait.hpp"
@@ -108,6 +107,56 @@ TEST_CASE("stop_on_signal: a second signal of another kind has its default effec
           }());
           return "survived";
         }) == "signal " + std::to_string(SIGINT));
+}
+
+TEST_CASE("stop_on_signal: a signal that the program has not seen has its effect after the guard") {
+  // Before the guard, the signal has its default effect or is handled by an outer guard.
+  const auto run = [](bool has_outer) {
+    return run_in_child([has_outer] {
+      ::signal(SIGTERM, SIG_DFL);  // not the handler of Catch
+      std::string told = "survived";
+      leat::sync_wait([](bool has, std::string& out) -> task<> {
+        task_group outer("outer");
+        outer.spawn(sleep_long());
+        std::optional<stop_on_signal> outer_guard;
+        {
+          task_group job("job");
+          const stop_on_signal guard(job);
+          ::raise(SIGTERM);  // and no turn until the guard is destroyed
+          if (has) outer_guard.emplace(outer);
+        }
+        if (!has) outer.request_stop();
+        co_await outer.join();
+        if (has) out = "outer " + std::to_string(outer_guard->signal());
+      }(has_outer, told));
+      return told;
+    });
+  };
+  CHECK(run(false) == "signal " + std::to_string(SIGTERM));
+  CHECK(run(true) == "outer " + std::to_string(SIGTERM));
+}
+
+TEST_CASE("stop_on_signal: a signal that the program has seen has no effect after the guard") {
+  const auto run = [](bool asks) {
+    return run_in_child([asks] {
+      leat::sync_wait([](bool by_asking) -> task<> {
+        task_group other("other");
+        const stop_on_signal second(other, {SIGTERM});  // has received it too
+        task_group job("job");
+        const stop_on_signal guard(job);
+        job.spawn(sleep_long());
+        ::raise(SIGTERM);
+        if (by_asking) {
+          static_cast<void>(guard.signal());
+          job.request_stop();
+        }
+        co_await job.join();
+      }(asks));
+      return std::string("survived");
+    });
+  };
+  CHECK(run(true) == "survived");
+  CHECK(run(false) == "survived");
 }
 
 TEST_CASE("stop_on_signal: a signal stops the scopes of two guards, and the next is default") {

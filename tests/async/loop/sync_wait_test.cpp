@@ -4,6 +4,13 @@
 #include <memory>
 #include <stdexcept>
 
+#include <asio/execution/context.hpp>
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+#include <asio/query.hpp>
+
+#include "leat/async/as_tuple.hpp"
+#include "leat/async/loop/scheduler_executor.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/this_task.hpp"
 #include "support/leat_test.hpp"
@@ -32,6 +39,21 @@ TEST_CASE("sync_wait: throws the error", "[async]") {
     co_return;
   };
   CHECK_THROWS_WITH(sync_wait(fail()), "failed");
+}
+
+TEST_CASE("sync_wait: throws the exception of a handler when the task has ended", "[async]") {
+  bool ended = false;
+  const auto run = [](bool& over) -> task<> {
+    const auto executor = leat::get_executor(co_await leat::this_task::get_scheduler());
+    auto& io = static_cast<asio::io_context&>(asio::query(executor, asio::execution::context));
+    for (const char* text : {"first", "second"}) {
+      asio::post(io.get_executor(), [text] { throw std::runtime_error(text); });
+    }
+    const auto [stopped] = co_await leat::as_tuple(leat::sleep_for(1h));
+    over = stopped == leat::errc::cancelled;
+  };
+  CHECK_THROWS_WITH(sync_wait(run(ended)), "first");
+  CHECK(ended);
 }
 
 TEST_CASE("sync_wait: waits for a task that waits", "[async]") {

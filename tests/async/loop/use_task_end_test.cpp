@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -29,6 +30,7 @@ using namespace std::chrono_literals;
 using leat::task;
 using leat::task_group;
 using leat::use_task;
+using leat_test::handler_store;
 using leat_test::operation;
 using local_socket = asio::local::stream_protocol::socket;
 
@@ -126,7 +128,8 @@ TEST_CASE("scheduler end: more scopes than one pass finds, and a task that a des
     std::vector<task<>> all;
     for (int i = 0; i < 1500; ++i) {
       all.push_back([](task_group& g, int& n) -> task<> {
-        const spawner last{g, co_await leat::this_task::get_scheduler(), n};
+        auto& sched = co_await leat::this_task::get_scheduler();
+        const spawner last{g, sched, n};
         co_await leat::with_timeout([]() -> task<> { co_await leat::sleep_for(1h); }(), 2h);
       }(old, later));
     }
@@ -227,30 +230,50 @@ TEST_CASE("scheduler end: the frames that contain a pending operation end from t
   w.end();
 }
 
-/// Keeps handlers and calls or destroys them later.
-struct handler_store {
-  struct base {
-    virtual ~base() = default;
-    virtual void call() = 0;
-  };
-  template <class Handler>
-  struct stored final : base {
-    explicit stored(Handler&& h) : handler(std::move(h)) {}
-    void call() override { handler(); }
-    Handler handler;
-  };
-  std::unique_ptr<base> handler{};
-
-  auto wait() {
-    return operation<void()>(
-        [this](auto h) { handler = std::make_unique<stored<decltype(h)>>(std::move(h)); },
-        use_task);
-  }
-};
-
 task<> wait_in(waiting& w, handler_store& store) {
   const witness gone(w.destroyed);
   co_await store.wait();
+}
+
+TEST_CASE("scheduler end: an Asio operation that has lost to a stop is left to its context",
+          "[async]") {
+  // Its I/O object may be destroyed before the context.
+  waiting w;
+  bool cancelled = false;
+  std::optional<asio::steady_timer> timer(std::in_place, w.loop.context(), 1h);
+  std::stop_source source;
+  w.spawn([](waiting& self, asio::steady_timer& t, bool& c, std::stop_token stop) -> task<> {
+    const witness gone(self.destroyed);
+    const auto start = [&](auto h) {
+      asio::get_associated_cancellation_slot(h).assign(
+          [&](asio::cancellation_type_t) { c = true; });
+      t.async_wait([h = std::move(h)](std::error_code ec) mutable { h(ec); });
+    };
+    co_await leat::with_stop(operation<void(std::error_code)>(start, use_task), std::move(stop));
+  }(w, *timer, cancelled, source.get_token()));
+  w.loop.run_ready();
+  source.request_stop();
+  timer.reset();
+  w.end();
+  CHECK_FALSE(cancelled);
+}
+
+TEST_CASE("scheduler end: cancels an operation of another context that has lost to a stop",
+          "[async]") {
+  asio::io_context other;
+  auto work = asio::make_work_guard(other);
+  std::jthread thread([&] { other.run(); });
+  waiting w;
+  std::stop_source source;
+  w.spawn([](waiting& self, asio::io_context& far, std::stop_token stop) -> task<> {
+    const witness gone(self.destroyed);
+    asio::steady_timer t(far, 1h);
+    co_await leat::with_stop(t.async_wait(use_task), std::move(stop));
+  }(w, other, source.get_token()));
+  w.loop.run_ready();
+  source.request_stop();
+  w.end();
+  work.reset();
 }
 
 TEST_CASE("scheduler end: an operation that is complete and whose task has not resumed",
@@ -285,6 +308,79 @@ TEST_CASE("scheduler end: waits for an operation of another context after cancel
   }(w, other));
   w.loop.run_ready();
   w.end();
+  work.reset();
+}
+
+// A service with objects whose destructors use it, as sockets use theirs.
+class counting_service : public asio::execution_context::service {
+ public:
+  using key_type = counting_service;
+  static inline asio::execution_context::id id;
+  static inline int alive = 0;
+
+  explicit counting_service(asio::execution_context& c) : asio::execution_context::service(c) {
+    ++alive;
+  }
+  ~counting_service() override { --alive; }
+
+ private:
+  void shutdown() noexcept override {}
+};
+
+TEST_CASE("scheduler end: a task ends before a newer service of an object in its frame",
+          "[async]") {
+  struct object {
+    int& services;
+    ~object() { services = counting_service::alive; }
+  };
+  asio::io_context other;
+  auto work = asio::make_work_guard(other);
+  std::jthread thread([&] { other.run(); });
+  waiting w;
+  int services = 0;
+  w.spawn([](waiting& self, asio::io_context& far, int& alive) -> task<> {
+    const witness gone(self.destroyed);
+    asio::use_service<counting_service>(self.loop.context());  // created after the scheduler
+    const object last{alive};
+    asio::steady_timer t(far, 1h);
+    co_await t.async_wait(use_task);
+  }(w, other, services));
+  w.loop.run_ready();
+  w.end();
+  CHECK(services == 1);
+  CHECK(counting_service::alive == 0);
+  work.reset();
+}
+
+// The end of the first task cancels the operation of the second one, whose handler the context then
+// destroys after all that it had to destroy before.
+TEST_CASE("scheduler end: a pinned task ends if the end of another one cancels its operation",
+          "[async]") {
+  asio::io_context other;
+  auto work = asio::make_work_guard(other);
+  std::jthread thread([&] { other.run(); });
+  waiting w;
+  task_group newer;
+  std::optional<asio::steady_timer> shared(std::in_place, w.loop.context(), 1h);
+  w.spawn([](waiting& self, asio::io_context& far) -> task<> {
+    const witness gone(self.destroyed);
+    asio::steady_timer t(far, 1h);
+    co_await t.async_wait(use_task);
+  }(w, other));
+  newer.spawn_on(w.loop.get_scheduler(),
+                 [](auto& timer) -> task<> { co_await timer->async_wait(use_task); }(shared));
+  newer.spawn_on(w.loop.get_scheduler(), [](auto& timer, asio::io_context& own) -> task<> {
+    struct canceller {
+      std::optional<asio::steady_timer>& timer;
+      ~canceller() { timer.reset(); }
+    };
+    const canceller at_end{timer};
+    asio::steady_timer t(own, 1h);
+    co_await t.async_wait(use_task);
+  }(shared, w.loop.context()));
+  w.loop.run_ready();
+  w.end();
+  CHECK(leat_test::is_cancelled(newer));
   work.reset();
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <chrono>
+#include <concepts>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -14,6 +15,7 @@
 
 #include "async/loop/asio_support.hpp"
 #include "leat/async/as_tuple.hpp"
+#include "leat/async/loop/name_operation.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
@@ -74,6 +76,35 @@ LEAT_TEST("use_task: void(error_code) returns nothing or throws", "[async]") {
   CHECK(error.what.find("an Asio operation: End of file") == 0);
   const auto [ec] = co_await leat::as_tuple(fail());
   CHECK(ec == asio::error::eof);
+}
+
+template <class Token>
+auto async_get(std::string key, Token&& token) {
+  return asio::async_initiate<Token, void(std::error_code)>(
+      leat::name_operation<"async_get">([](auto handler, std::string k) {
+        handler(k.empty() ? asio::error::make_error_code(asio::error::eof) : std::error_code());
+      }),
+      token, std::move(key));
+}
+
+LEAT_TEST("use_task: an operation of a lambda can have a name", "[async]") {
+  co_await async_get("key", use_task);
+  CHECK((co_await error_of(async_get("", use_task))).what.starts_with("async_get: End of file"));
+  bool called = false;
+  async_get("", [&](std::error_code ec) { called = ec == asio::error::eof; });
+  CHECK(called);
+}
+
+struct initiation_with_executor {
+  using executor_type = asio::system_executor;
+  executor_type get_executor() const noexcept { return {}; }
+  void operator()(auto handler) const { std::move(handler)(); }
+};
+
+TEST_CASE("name_operation: the initiation keeps its executor", "[async]") {
+  const auto named = leat::name_operation<"get">(initiation_with_executor());
+  STATIC_REQUIRE(std::same_as<asio::associated_executor_t<decltype(named)>, asio::system_executor>);
+  STATIC_REQUIRE(leat::detail::asio_operation_name<decltype(named)> == "get");
 }
 
 LEAT_TEST("use_task: void(error_code, T) keeps the value next to an error for as_tuple()",

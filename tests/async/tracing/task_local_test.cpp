@@ -1,5 +1,6 @@
 #include "leat/async/tracing/task_local.hpp"
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -9,9 +10,12 @@
 #include <vector>
 
 #include "leat/async/async_generator.hpp"
+#include "leat/async/blocking/blocking_pool.hpp"
+#include "leat/async/blocking/run_blocking.hpp"
 #include "leat/async/loop/runtime.hpp"
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/async/run_on.hpp"
+#include "leat/async/select.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
@@ -31,6 +35,7 @@ constinit leat::task_local<std::string> word;
 task<> sleep_an_hour() { co_await leat::sleep_for(1h); }
 
 int id_or_zero() { return id.get() ? *id.get() : 0; }
+std::string id_text() { return id.get() ? std::to_string(*id.get()) : "none"; }
 
 task<int> get_id() { co_return id_or_zero(); }
 task<int> get_id_deep(int depth) {
@@ -220,6 +225,59 @@ task<int> run_elsewhere(leat::scheduler& there) {
 TEST_CASE("task_local: run_on() takes the value to another scheduler", "[async]") {
   leat::runtime pool({.threads = 2});
   CHECK(leat::sync_wait(id.with(3, run_elsewhere(pool.next_scheduler()))) == 3);
+}
+
+LEAT_TEST("task_local: a function of run_blocking() sees the values of its task", "[async]") {
+  const auto read = [](const std::string& expected) -> task<> {
+    const auto text = [] { return id_text(); };
+    CHECK(co_await leat::run_blocking(text) == expected);
+  };
+  co_await read("none");
+  co_await id.with(7, read("7"));
+  co_await read("none");
+}
+
+TEST_CASE("task_local: a function on a thread of a pool sees the values of its task", "[async]") {
+  leat::blocking_pool pool({.threads = 1});
+  leat::sync_wait([](leat::blocking_pool& p) -> task<> {
+    const auto read = [](leat::blocking_pool& b, std::string expected) -> task<> {
+      const auto text = [] { return id_text(); };
+      CHECK(co_await leat::run_blocking(b, text) == expected);
+    };
+    co_await id.with(7, read(p, "7"));
+    co_await leat::with_timeout(id.with(8, read(p, "8")), 1h);
+    co_await read(p, "none");
+  }(pool));
+}
+
+// Notes the value that its destructor sees.
+struct seen_at_end {
+  std::string& text;
+  ~seen_at_end() { text += id_text() + ' '; }
+};
+
+TEMPLATE_TEST_CASE("task_local: destructors of a task that ends with its loop see the values",
+                   "[async]", leat_test::asio_loop, leat_test::embedded_loop) {
+  std::string text;
+  leat::task_group group;
+  TestType loop;
+  const auto inner = [](std::string& t) -> task<> {
+    const seen_at_end here{t};
+    co_await leat::sleep_for(1h);
+  };
+  const auto middle = [](std::string& t, task<> next) -> task<> {
+    const seen_at_end here{t};
+    co_await id.with(2, std::move(next));
+  };
+  const auto outer = [](std::string& t, task<> next) -> task<> {
+    const seen_at_end here{t};
+    co_await id.with(1, std::move(next));
+  };
+  group.spawn_on(loop.get_scheduler(), outer(text, middle(text, inner(text))));
+  loop.run_ready();
+  loop.end();
+  CHECK(text == "2 1 none ");
+  CHECK(leat_test::is_cancelled(group));
 }
 
 TEMPLATE_TEST_CASE("task_local: values are freed with a loop that is destroyed", "[async]",

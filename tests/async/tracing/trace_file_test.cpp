@@ -6,9 +6,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -34,6 +36,8 @@ using leat::task;
 using events = std::vector<nlohmann::json>;
 
 constinit leat::task_local<int> request("request");
+constinit leat::task_local<int> named_at("at");
+constinit leat::task_local<int> named_spawned("spawned");
 
 events read_trace(const std::string& path) {
   const auto all = nlohmann::json::parse(temp_dir::read(path));
@@ -83,7 +87,22 @@ LEAT_TEST("trace_file: a wait shows the values of named task-locals", "[async]")
   trace.close();
   const events sleeps = select(read_trace(dir / "trace.json"), "b", "sleep");
   REQUIRE(sleeps.size() == 1);
-  CHECK(sleeps[0]["args"]["request"] == "42");
+  CHECK(sleeps[0]["args"]["local.request"] == "42");
+}
+
+LEAT_TEST("trace_file: a task-local named like an argument does not replace it", "[async]") {
+  const temp_dir dir;
+  leat::trace_file trace(dir / "trace.json");
+  leat::task_group group;
+  group.spawn(named_at.with(1, named_spawned.with(2, nap())));
+  co_await group.join();
+  trace.close();
+  const events sleeps = select(read_trace(dir / "trace.json"), "b", "sleep");
+  REQUIRE(sleeps.size() == 1);
+  CHECK(sleeps[0]["args"]["at"].get<std::string>().starts_with("trace_file_test.cpp:"));
+  CHECK_FALSE(sleeps[0]["args"].contains("spawned"));  // only the begin of a task has it
+  CHECK(sleeps[0]["args"]["local.at"] == "1");
+  CHECK(sleeps[0]["args"]["local.spawned"] == "2");
 }
 
 task<> compute_between_waits() {
@@ -175,6 +194,27 @@ LEAT_TEST("trace_file: nothing is recorded after close()", "[async]") {
   trace.close();
   CHECK(temp_dir::read(dir / "trace.json") == before);
   CHECK(read_trace(dir / "trace.json").size() == 2);
+}
+
+bool has_open(const std::string& path) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;  // the descriptor of the iterator
+    if (std::filesystem::read_symlink(entry.path(), gone) == path) return true;
+  }
+  return false;
+}
+
+TEST_CASE("trace_file: close() closes the file although a scheduler sleeps", "[async]") {
+  const temp_dir dir;
+  const std::string path = std::filesystem::canonical(dir.write("trace.json", ""));
+  leat::runtime pool;
+  leat::trace_file trace(path);
+  leat::task_group group;
+  group.spawn_on(pool.next_scheduler(), nap());
+  group.wait_join();
+  CHECK(has_open(path));
+  trace.close();
+  CHECK_FALSE(has_open(path));
 }
 
 task<> yield_often(int times) {

@@ -71,6 +71,7 @@ outcome same_in_all_places(const csv_decoder& decoder, const texts& records) {
   const outcome alone = decode(decoder, records, apart);
   CHECK(decode(decoder, records, "\n") == alone);
   CHECK(decode(decoder, records, "\r\n") == alone);
+  CHECK(decode(decoder, records, "\r") == alone);
   CHECK(decode(decoder, records, "") == alone);
   return alone;
 }

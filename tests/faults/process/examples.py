@@ -67,6 +67,7 @@ def commands(folder):
     yield 'asio_service', []
     yield 'asio_awaitable', []
     yield 'read_lines', [f'{folder}/in/*.txt']
+    yield 'read_descriptor', []
     yield 'producers', [f'{folder}/in/*.txt']
     yield 'tfrecord', [f'{folder}/RUN.tfrecord']
     yield 'simulation', []
@@ -81,6 +82,7 @@ def commands(folder):
     yield 'global_shuffle', [f'{folder}/RUN.shuffled']
     yield 'shards', [f'{folder}/in/0.txt', f'{folder}/RUN.shards']
     yield 'batches', []
+    yield 'micro_batches', []
     yield 'typed_columns', []
     yield 'typed_elements', []
     yield 'damaged_files', []
@@ -145,7 +147,7 @@ def ask_once(port, process):
 
 def run_to_end(name, command, environment):
     """Returns the status and standard error. A server gets a client after it has printed its port."""
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE,
+    process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, errors='replace')
     first = process.stdout.readline() if name in SERVERS else ''
     if first.startswith('port '):

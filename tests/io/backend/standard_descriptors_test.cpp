@@ -33,7 +33,7 @@ std::string content_of(const std::string& path) {
 
 // Prints a diagnostic of the library.
 void print_message() {
-  leat::coordinator k({.name = "k"});
+  leat::coordinator k("k");
   k.add_secondary_error(std::make_exception_ptr(std::runtime_error("a message for people")));
 }
 

@@ -114,6 +114,22 @@ TEST_CASE("links: a cyclic or dangling link is an error that names it", "[io]") 
   check([](const std::string& p) { return forget(first_whole(p)); });
 }
 
+TEST_CASE("links: make_directories follows a link and refuses one that leads nowhere", "[io]") {
+  const temp_dir dir;
+  fs::create_directory(dir / "real");
+  fs::create_directory_symlink("real", dir / "way");
+  leat::sync_wait(leat::make_directories(dir / "way" + "/deep"));
+  CHECK(fs::is_directory(dir / "real" + "/deep"));
+  fs::create_symlink("none", dir / "dangling");
+  for (const char* below : {"", "/", "/deep"}) {
+    const outcome refused = outcome_now(leat::make_directories(dir / "dangling" + below));
+    CHECK(refused.code == errc::failed_precondition);
+    CHECK(contains(refused.text, dir / "dangling"));
+    CHECK(contains(refused.text, "leads nowhere"));
+  }
+  CHECK_FALSE(fs::exists(dir / "none"));
+}
+
 // Checks that a writer replaces a link at its path.
 template <class Write>
 void check_replaced(const temp_dir& dir, const std::string& target, const Write& write) {

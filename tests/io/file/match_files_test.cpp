@@ -3,6 +3,7 @@
 
 #include "leat/io/file/match_files.hpp"
 
+#include <clocale>
 #include <filesystem>
 
 #include <catch2/catch.hpp>
@@ -127,6 +128,49 @@ TEST_CASE("match_files: wildcards do not cross a slash", "[io]") {
   CHECK(match({t / "\\[x\\]"}) == paths{t / "[x]"});
 }
 
+TEST_CASE("match_files: an existing name is not a pattern", "[io]") {
+  const forest t(
+      {"run[1].txt", "run1.txt", "run[2]/a.txt", "run2/a.txt", "run3.txt", "s/*", "s/b"});
+  CHECK(match({t / "run[1].txt"}) == paths{t / "run[1].txt"});
+  CHECK(match({t / "run[2]/*.txt"}) == paths{t / "run[2]/a.txt"});
+  CHECK(match({t / "run[3].txt"}) == paths{t / "run3.txt"});
+  CHECK(match({t / "s/*"}) == paths{t / "s/*"});
+  CHECK(match({t / "?/*"}) == paths{t / "s/*"});
+  const working_directory here(t.path());
+  CHECK(match({"run[1].txt"}) == paths{"run[1].txt"});
+  CHECK(match({"run[3].txt"}) == paths{"./run3.txt"});
+}
+
+TEST_CASE("match_files: a wildcard matches a character of UTF-8 in every locale", "[io]") {
+  const std::string broken = "f\xfc.txt";  // not UTF-8
+  const forest t({"fü.txt", "fu.txt", "f€.txt", broken, "ü\xff"});
+  const std::string before = std::setlocale(LC_ALL, nullptr);
+  for (const char* const locale : {"C", "C.UTF-8"}) {
+    std::setlocale(LC_ALL, locale);
+    CHECK(match({t / "f?.txt"}) == paths{t / "fu.txt", t / "fü.txt", t / "f€.txt", t / broken});
+    CHECK(match({t / "f[à-ÿ].txt"}) == paths{t / "fü.txt"});
+    CHECK(match({t / "f[^u].txt"}) == paths{t / "fü.txt", t / "f€.txt", t / broken});
+    CHECK(match({t / "f??.txt"}).empty());
+    CHECK(match({t / "ü*"}) == paths{t / "ü\xff"});
+    CHECK(match({t / "f\xfc*"}) == paths{t / broken});
+    CHECK(match({t / "*"}).size() == 5);
+  }
+  std::setlocale(LC_ALL, before.c_str());
+}
+
+TEST_CASE("escape_pattern: matches only the file of this name", "[io]") {
+  const std::string all = "a*b?[c]d\\e";
+  CHECK(leat::escape_pattern(all) == "a\\*b\\?\\[c]d\\\\e");
+  CHECK(leat::escape_pattern("plain/name.txt") == "plain/name.txt");
+  const forest t({all, "run[1].txt", "run1.txt", "run2.txt", "run\\[2\\].txt", "d[4]/x", "d4/x"});
+  CHECK(match({t / leat::escape_pattern(all)}) == paths{t / all});
+  CHECK(match({leat::escape_pattern(t / "run[1].txt")}) == paths{t / "run[1].txt"});
+  CHECK(match({leat::escape_pattern(t / "run[2].txt")}).empty());  // not run2.txt, not run\[2\].txt
+  CHECK(match({leat::escape_pattern(t / "d[4]") + "/*"}) == paths{t / "d[4]/x"});
+  const working_directory here(t.path());
+  CHECK(match({leat::escape_pattern("run[1].txt")}) == paths{"run[1].txt"});
+}
+
 TEST_CASE("match_files: a pattern without wildcards is its path, if that exists", "[io]") {
   const tree t;
   CHECK(match({t / "a.txt"}) == paths{t / "a.txt"});
@@ -153,7 +197,7 @@ TEST_CASE("match_files: resolves dots in a path, also out of a directory", "[io]
   CHECK(match({t / "sub/deep/../../*.txt"}) == paths{t / "sub/deep/../../.hidden.txt",
                                                      t / "sub/deep/../../a.txt",
                                                      t / "sub/deep/../../b.txt"});
-  CHECK(match({t / "*/../[x]"}).empty());
+  CHECK(match({t / "*/../[x]"}) == paths{t / "sub/../[x]"});
   CHECK(match({t / "*/../a.txt"}) == paths{t / "sub/../a.txt"});
   CHECK(match({t / "none/../a.txt"}).empty());
   std::string to_root;

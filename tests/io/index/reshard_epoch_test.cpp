@@ -199,6 +199,7 @@ TEST_CASE("reshard: stores a part for each rank that is behind, by any distance"
   states[0].position = 0;
   states[0].size = 1;
   CHECK(contains(refused_states(states), "reader: rank 1 of 3 differs from rank 0 in its files"));
+  CHECK(contains(refused_states({}), "reader: no states: pass the state of each rank"));
 }
 
 TEST_CASE("reshard: refuses ranks that resumed from different states", "[io]") {

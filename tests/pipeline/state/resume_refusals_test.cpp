@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/io/backend/descriptor_path.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/io/reader/whole_file_reader.hpp"
 #include "leat/pipeline/read_indexed.hpp"
@@ -280,6 +281,10 @@ TEST_CASE("resume: saving reports why a pipeline cannot be saved", "[pipeline]")
   CHECK(contains(why(lines_of({.files = {dir / "*"}}, {.order = leat::ordering::free})
                          .map("same", [](std::string t) { return t; }, {.workers = 2})),
                  "stage 'same' does not keep the order of the input; set ordering::deterministic"));
+  CHECK(contains(
+      why(lines_of({.files = {dir / "*", leat::descriptor_path(0)}}).shuffle({.capacity = 9})),
+      "stage 'files' reads '/dev/fd/0', whose data cannot be read again: read it from a "
+      "file"));
   auto ended = lines_of({.files = {dir / "*"}}).batch({.batch_size = 1}).shuffle({.capacity = 3});
   leat::sync_wait(ended.stop());
   CHECK(contains(why(ended), "call shuffle() before batch()"));

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/io/reader/csv_reader.hpp"
 #include "leat/io/reader/fixed_length_reader.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/io/reader/whole_file_reader.hpp"
@@ -153,6 +154,25 @@ TEST_CASE("resume: records other than lines", "[pipeline]") {
                {.files = {dir / "whole*"}, .num_epochs = 2, .interleave = 3})
         .shuffle({.capacity = 20, .seed = 4})
         .map("text", [](leat::byte_view r) { return text_of_record(r); });
+  });
+}
+
+TEST_CASE("resume: records of CSV, after corrupt and blank lines too", "[pipeline]") {
+  const temp_dir dir;
+  for (int file = 0; file < 3; ++file) {
+    std::string text = "\xEF\xBB\xBF\"a\nheader\",b\r\n";
+    for (int i = 0; i < 60; ++i) {
+      text += std::to_string(i) + ",\"two\r\nlines\"" + (i % 4 == 0 ? "\r" : "\r\n\n");
+      if (i % 7 == 0) text += "wrong \"quotes\",x\n";
+    }
+    dir.write("csv" + std::to_string(file), text);
+  }
+  leat::csv_reader_options reader{.skip_header_records = 1, .read = {.chunk_size = 100}};
+  reader.corruption.policy = leat::corruption_policy::skip_record;
+  check_resuming([&] {
+    return leat::read_files<leat::csv_reader>(
+               {.files = {dir / "csv?"}, .interleave = 2, .block_length = 5, .reader = reader})
+        .map("text", text_of_record);
   });
 }
 

@@ -285,7 +285,7 @@ LEAT_TEST("with_timeout: a late push_many reports the number of added items", "[
     CHECK_FALSE(e.cause());
   }
   CHECK(in == 2);
-  CHECK(what.find("push to queue 'q' (2 of 2), 2 of 3 done: timed out") == 0);
+  CHECK(what.find("push to queue 'q' (2 of 2), 2 of 3 done: timed out (limit of ") == 0);
 }
 
 LEAT_TEST("with_timeout: a push_many of weighed items can end partially or as too heavy",

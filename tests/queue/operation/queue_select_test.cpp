@@ -3,14 +3,17 @@
 #include "leat/queue/detail/queue_select_branch.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "leat/async/as_tuple.hpp"
 #include "leat/async/task_group.hpp"
+#include "leat/sim.hpp"
 #include "queue/operation/queue_tasks.hpp"
 
 namespace queue_select_test {
@@ -306,6 +309,92 @@ LEAT_TEST("select: a stop leaves no waiting operation in any queue", "[queue]") 
   CHECK(b.statistics().waiting_pushes == 0);
   CHECK(b.try_pop() == 0);
   CHECK(b.size() == 0);
+}
+
+// ------------------------------------------------------------------------------ limits in a select
+
+template <class Kind>
+task<> limited_pops() {
+  auto a = Kind::make(4);
+  auto b = Kind::make(4);
+  std::stop_source stop;
+  const auto late = co_await leat::as_tuple(
+      leat::select(leat::with_stop(a.pop(), stop.get_token()), leat::with_timeout(b.pop(), 1ms)));
+  CHECK(std::get<0>(late) == errc::deadline_exceeded);
+  CHECK(a.statistics().waiting_pops + b.statistics().waiting_pops == 0);
+  co_await b.push(1);
+  const auto one = co_await leat::select(leat::with_timeout(a.pop(), 1h),
+                                         leat::with_stop(b.pop(), stop.get_token()));
+  CHECK(one.index() == 1);
+  CHECK(b.size() == 0);
+  stop.request_stop();
+  co_await b.push(2);
+  const auto ready = co_await leat::select(leat::with_stop(b.pop(), stop.get_token()), a.pop());
+  CHECK(ready.index() == 0);  // it need not wait
+  co_await b.push(3);
+  const auto stopped =
+      co_await leat::as_tuple(leat::select(leat::with_stop(a.pop(), stop.get_token()), b.pop()));
+  CHECK(std::get<0>(stopped) == errc::cancelled);
+  CHECK(b.size() == 1);
+}
+TEMPLATE_LIST_TEST_CASE("select: a limited pop wins, expires or is stopped, and no item is lost",
+                        "[queue]", all_queues) {
+  leat::sim::run(limited_pops<TestType>());
+}
+
+LEAT_TEST("select: the error of a limit names its queue", "[queue]") {
+  leat::fifo_queue<int> a(1, "a");
+  leat::fifo_queue<int> b(1, "b");
+  co_await b.push(0);
+  std::string what;
+  try {
+    co_await leat::select(a.pop(), leat::with_timeout(b.push(1), 1ms));
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == errc::deadline_exceeded);
+    what = e.what();
+  }
+  CHECK(what.find("push to queue 'b' (1 of 1): timed out without effect") == 0);
+  CHECK(b.size() == 1);
+}
+
+// An item and a stop at the same time, in an order that the seed decides; or an item shortly before
+// or after a limit.
+task<> race_of_item(leat::sim::world& w, bool by_stop, int& received, int& ended) {
+  leat::fifo_queue<int> a(1, "a");
+  leat::fifo_queue<int> b(1, "b");
+  std::stop_source stop;
+  leat::task_group group;
+  const leat::duration arrival = 1us * (by_stop ? 1 : w.random().uniform_below(3));
+  group.spawn([](auto& to, leat::duration d) -> task<> {
+    co_await leat::sleep_for(d);
+    co_await to.push(7);
+  }(a, arrival));
+  group.spawn([](std::stop_source source) -> task<> {
+    co_await leat::sleep_for(1us);
+    source.request_stop();
+  }(stop));
+  const leat::duration limit = by_stop ? 1h : 1us;
+  const auto token = by_stop ? stop.get_token() : std::stop_token();
+  const auto [ec, done] = co_await leat::as_tuple(
+      leat::select(b.pop(), leat::with_timeout(leat::with_stop(a.pop(), token), limit)));
+  co_await group.join();
+  received += !ec;
+  ended += ec == (by_stop ? errc::cancelled : errc::deadline_exceeded);
+  CHECK(a.size() == (ec ? 1 : 0));
+}
+TEST_CASE("select: an item arrives before or after the limit of its pop, and is not lost",
+          "[queue]") {
+  for (const bool by_stop : {false, true}) {
+    int received = 0;
+    int ended = 0;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+      leat::sim::run(
+          seed, [&](leat::sim::world& w) { return race_of_item(w, by_stop, received, ended); });
+    }
+    CHECK(received > 0);
+    CHECK(ended > 0);
+    CHECK(received + ended == 40);
+  }
 }
 
 }  // namespace queue_select_test

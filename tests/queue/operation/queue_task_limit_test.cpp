@@ -13,8 +13,10 @@
 #include "leat/base/error.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "support/dump.hpp"
+#include "support/error_of.hpp"
 #include "support/leat_test.hpp"
 #include "support/refusal.hpp"
+#include "support/value_after.hpp"
 
 namespace queue_task_limit_test {
 
@@ -22,11 +24,9 @@ using namespace std::chrono_literals;
 using leat::errc;
 using leat::task;
 using leat_test::contains;
+using leat_test::message_of;
+using leat_test::value_after;
 
-task<int> value_after(int value, leat::duration d) {
-  co_await leat::sleep_for(d);
-  co_return value;
-}
 task<int> finish_despite_stop(int value, leat::duration d) {
   co_await leat::as_tuple(leat::sleep_for(d));
   co_return value;
@@ -34,17 +34,6 @@ task<int> finish_despite_stop(int value, leat::duration d) {
 task<int> pop_from(leat::fifo_queue<int>& q) {
   const auto item = co_await q.pop();
   co_return *item;
-}
-
-/// Runs a task and returns the message of any exception.
-template <class T>
-task<std::string> message_of(T operation) {
-  try {
-    co_await std::move(operation);
-  } catch (const std::exception& e) {
-    co_return e.what();
-  }
-  co_return "";
 }
 
 LEAT_TEST("with_timeout: the message names the operation that the task waited for", "[async]") {
@@ -103,14 +92,14 @@ LEAT_TEST("select: a task that returns despite its stop wins, and the pop is und
   CHECK(*co_await q.pop() == 3);
 }
 
-LEAT_TEST("select: the dump shows the task and what it waits for", "[async][dump]") {
+LEAT_TEST("with_timeout: the dump shows the limit, the task and its wait", "[async][dump]") {
   leat::fifo_queue<int> jobs(4, "jobs");
   leat::task_group group;
   group.spawn([&]() -> task<> { co_await leat::with_timeout(pop_from(jobs), 1000h); }, "caller");
   co_await leat::sleep_for(1s);
   const std::string text = leat_test::dump();
   INFO(text);
-  CHECK(contains(text, "a timer, or a task"));
+  CHECK(contains(text, "caller: limit on a task, 3599999000 ms left, at queue_task_limit_test"));
   CHECK(contains(text, "pop from queue 'jobs'"));
   CHECK(contains(text, "task_limit_test.cpp"));
   group.request_stop();

@@ -199,7 +199,7 @@ TEST_CASE("world: a deadlock names the tasks that wait for each other", "[queue]
 
 TEST_CASE("coordinator: a dump reports threads that block on each other", "[queue]") {
   fifo_queue<int> q1(1, "q1"), q2(1, "q2");
-  coordinator c({.name = "training"});
+  coordinator c("training");
   const auto pop_then_fill = [](fifo_queue<int>& from, fifo_queue<int>& into) {
     if (from.wait_pop()) {
       while (into.wait_push(1)) {
@@ -241,7 +241,7 @@ TEST_CASE("coordinator: a dump lists threads that block on an owner on separate 
   fifo_queue<int> open(1, "open"), fed(1, "fed"), also_fed(1, "also fed");
   const auto pop = [](fifo_queue<int>& q) -> task<void> { co_await q.pop(); };
   const auto produce = [&open]() -> task<bool> { co_return (co_await open.pop()).has_value(); };
-  coordinator other({.name = "other"});
+  coordinator other("other");
   other.spawn_on(sched, pop(open));
   task_group group("some");
   group.spawn_on(sched, pop(open));
@@ -249,7 +249,7 @@ TEST_CASE("coordinator: a dump lists threads that block on an owner on separate 
   started.add(produce);
   runner.add(produce);
   const leat::queue_runner_handle run = started.start(group, sched);
-  coordinator c({.name = "training"});
+  coordinator c("training");
   c.start_thread("a", [&](const std::stop_token&) { other.wait_join(); });
   c.start_thread("b", [&](const std::stop_token&) { other.block_for_stop(); });
   c.start_thread("c", [&](const std::stop_token&) { group.wait_join(); });
@@ -278,7 +278,7 @@ TEST_CASE("coordinator: a dump lists threads that block on an owner on separate 
 }
 
 LEAT_TEST("dump: distinguishes a wait for a stop from a join", "[queue]") {
-  coordinator c({.name = "training"}), other({.name = "other"});
+  coordinator c("training"), other({.name = "other"});
   c.spawn([](coordinator& o) -> task<void> { co_await o.wait_for_stop(); }(other), "waiter");
   co_await leat::this_task::yield();
   const std::string text = dump();
@@ -291,7 +291,7 @@ LEAT_TEST("dump: distinguishes a wait for a stop from a join", "[queue]") {
 
 TEST_CASE("coordinator: a dump does not show the wait of a registered thread", "[queue]") {
   fifo_queue<int> q(1, "q");
-  coordinator c({.name = "training"});
+  coordinator c("training");
   c.register_thread(std::jthread([&q] { q.wait_pop(); }), "registered");
   while (q.statistics().waiting_pops == 0) std::this_thread::yield();
   const std::string text = dump();
@@ -315,7 +315,7 @@ TEST_CASE("coordinator: a dump does not show the wait of a registered thread", "
 
 LEAT_TEST("coordinator: stragglers_error names cycles among the stragglers", "[queue]") {
   fifo_queue<int> q1(2, "q1"), q2(2, "q2");
-  coordinator c({.name = "training"});
+  coordinator c("training");
   const auto shield = [](task<void> body, std::string name) -> task<void> {
     task_group inner(leat::shielded, "inner");
     inner.spawn(std::move(body), name);

@@ -127,7 +127,7 @@ LEAT_TEST("dump: lists tasks and coroutines that wait on a queue", "[queue]") {
 
 TEST_CASE("dump: lists threads that wait on a queue", "[queue]") {
   fifo_queue<int> work(4, "work"), other(4, "other");
-  leat::coordinator c({.name = "training"});
+  leat::coordinator c("training");
   c.start_thread("writer", [&](const std::stop_token&) { work.wait_pop(); });
   std::thread plain([&] { other.wait_pop(); });
   while (work.statistics().waiting_pops == 0 || other.statistics().waiting_pops == 0) {
@@ -178,7 +178,7 @@ TEST_CASE("dump: JSON lists queues and their operations", "[queue]") {
 
 LEAT_TEST("dump: a scope's own report lists no queues", "[queue]") {
   fifo_queue<int> q(4, "lines");
-  leat::coordinator c({.name = "late"});
+  leat::coordinator c("late");
   c.spawn(
       [](fifo_queue<int>& from) -> task<> {
         while (co_await from.pop()) {

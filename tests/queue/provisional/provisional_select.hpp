@@ -67,7 +67,7 @@ class select_branch<held_operation> {
   [[nodiscard]] bool is_over() const noexcept { return !end_.waiting || end_.over; }
   void request_cancel() noexcept { end_.cancelled = true; }
   [[nodiscard]] bool had_effect() const noexcept { return end_.over && end_.effect; }
-  void interrupt(std::error_code) noexcept {}
+  void interrupt(const limit_end&) noexcept {}
   [[nodiscard]] std::monostate result() const noexcept { return {}; }
   [[nodiscard]] std::tuple<std::error_code> tuple() const noexcept { return {}; }
   void describe(std::ostream& out) const { out << "a held operation"; }

@@ -76,7 +76,9 @@ task<> collect(leat::file& f, std::string& out, bool& ended) {
   for (;;) {
     const std::size_t n = co_await f.read_at(leat::at_stream_position, some);
     out.append(reinterpret_cast<const char*>(some.data()), n);
-    if (n < some.size() && !co_await leat::this_task::stop_requested()) {
+    if (n == some.size()) continue;
+    const bool stopped = co_await leat::this_task::stop_requested();
+    if (!stopped) {
       ended = true;
       co_return;
     }

@@ -16,6 +16,7 @@
 #include "leat/base/error.hpp"
 #include "leat/io/file/match_files.hpp"
 #include "leat/sim/world/world.hpp"
+#include "support/dump.hpp"
 #include "support/effort.hpp"
 #include "support/records/record_files.hpp"
 
@@ -29,6 +30,7 @@ using leat_test::joined;
 using leat_test::read_lines;
 using leat_test::read_records;
 using leat_test::write_records;
+using namespace std::chrono_literals;
 using lines = leat_test::texts;
 
 lines numbered(int count) {
@@ -461,6 +463,20 @@ TEST_CASE("file_system: rejects a write to a file that is open for reading", "[s
     CHECK_THAT(cut, Catch::Contains("Invalid argument"));
   });
   CHECK(w.files().read_file("/a") == "text");
+}
+
+TEST_CASE("file_system: a dump shows how long ago an operation on a file was cancelled", "[sim]") {
+  world w(1, {.files = {.faults = {.slow = 1}}});
+  w.run([](world&) -> task<> {
+    auto f = co_await leat::file::open("/a", leat::open_mode::append);
+    leat::task_group group;
+    group.spawn(f.sync());
+    co_await leat::sleep_for(10s);
+    group.request_stop();
+    co_await leat::sleep_for(1200ms);
+    CHECK_THAT(leat_test::dump(), Catch::Contains("'/a', cancelled 1.200 s ago, not ended yet"));
+    co_await group.join();
+  });
 }
 
 }  // namespace file_system_test

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 
@@ -12,6 +13,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/detail/assert.hpp"
+#include "leat/base/error.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "support/leat_test.hpp"
 
@@ -78,7 +80,7 @@ TEST_CASE("sweep: returns the number of seeds and steps and the virtual time", "
   const auto result = leat::sim::sweep([](world&) -> task<> { co_await leat::sleep_for(1h); },
                                        {.first = 5, .count = 20});
   CHECK(result.seeds == 20);
-  CHECK(result.virtual_time == 20h);
+  CHECK(result.virtual_time == 21h);  // with the default schedule
   CHECK(result.steps >= 40);
 }
 
@@ -111,11 +113,11 @@ TEST_CASE("sweep: reports a failure that does not repeat", "[sim]") {
   int runs = 0;
   const std::string what = what_a_sweep_says(
       [&runs](world&) -> task<> {
-        if (++runs == 3) throw std::runtime_error("only the third run");
+        if (++runs == 4) throw std::runtime_error("only the fourth run");
         co_return;
       },
       {.count = 10});
-  CHECK_THAT(what, Catch::StartsWith("seed 3: only the third run\n"));
+  CHECK_THAT(what, Catch::StartsWith("seed 3: only the fourth run\n"));
   CHECK_THAT(what, Catch::Contains("not repeatable: with the same decisions the run succeeded"));
 }
 
@@ -123,22 +125,23 @@ TEST_CASE("sweep: reports a program whose second run diverges, if it checks for 
   int runs = 0;
   const world::body counts = [&runs](world&) -> task<> {
     co_await leat::sleep_for(1s);
-    if (++runs == 6) co_await leat::this_task::yield();
+    if (++runs == 8) co_await leat::this_task::yield();
   };
   CHECK(what_a_sweep_says(counts, {.count = 10}) == "nothing found");
   runs = 0;
   CHECK_THAT(what_a_sweep_says(counts, {.count = 10, .check_repeatable = true}),
-             Catch::StartsWith("seed 3: a second run diverged at step 2") &&
+             Catch::StartsWith("seed 3: a second run diverged at step 3") &&
                  Catch::Contains("replay: LEAT_SIM_SEED=3"));
   CHECK(leat::sim::sweep(two_tasks, {.count = 50, .check_repeatable = true}).seeds == 50);
 }
 
 TEST_CASE("sweep: shrinking does not take one broken invariant for another", "[sim]") {
-  // Each run ends with one of two messages. With default choices only, it ends with "left".
+  // "right" needs two unusual decisions; one of them alone leads to "left".
   const world::body either = [](world& w) -> task<> {
-    if (w.decisions().choose(2, "which") == 1) {
+    const auto first = w.decisions().choose(2, "first"), second = w.decisions().choose(2, "second");
+    if (first == 1 && second == 1) {
       w.report_violation("right, step " + std::to_string(w.steps()));
-    } else {
+    } else if (first == 1 || second == 1) {
       w.report_violation("left");
     }
     co_return;
@@ -154,7 +157,7 @@ TEST_CASE("sweep: shrinking does not take one broken invariant for another", "[s
       right = what_a_sweep_says(either, {.first = seed, .count = 1});
     }
   }
-  CHECK_THAT(right, Catch::Contains("right") && Catch::Contains("with 1 non-default decisions"));
+  CHECK_THAT(right, Catch::Contains("right") && Catch::Contains("with 2 non-default decisions"));
 }
 
 TEST_CASE("sweep: reports a readable excerpt of a run without end", "[sim]") {
@@ -171,34 +174,232 @@ TEST_CASE("sweep: reports a readable excerpt of a run without end", "[sim]") {
   CHECK(what.find("\n  step 10001, 0 ms") != std::string::npos);
 }
 
-// Sets LEAT_SIM_SEED in its scope.
-class wanted_seed {
+// Sets a variable of the environment in its scope.
+class variable {
  public:
-  explicit wanted_seed(const char* seed) { ::setenv("LEAT_SIM_SEED", seed, 1); }
-  ~wanted_seed() { ::unsetenv("LEAT_SIM_SEED"); }
-  wanted_seed(const wanted_seed&) = delete;
-  wanted_seed& operator=(const wanted_seed&) = delete;
+  variable(const char* name, const std::string& value) : name_(name) {
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~variable() { ::unsetenv(name_); }
+  variable(const variable&) = delete;
+  variable& operator=(const variable&) = delete;
+
+ private:
+  const char* const name_;
 };
 
 TEST_CASE("sweep: prints the schedule of a given seed up to the end of the process", "[sim]") {
   const std::string said = leat_test::abort_message([] {
-    const wanted_seed seed("18446744073709551615");
+    const variable seed("LEAT_SIM_SEED", "18446744073709551615");
     leat::sim::sweep([](world&) -> task<> {
       co_await leat::sleep_for(1s);
       LEAT_ASSERT(false, "a bug");
     });
   });
   CHECK_THAT(said, Catch::Contains("step 1, 0 ms, thread 0: body begins\n") &&
-                       Catch::Contains("step 2, 1000 ms, thread 0: body resumes after sleep") &&
+                       Catch::Contains("step 2, 1000 ms, thread 0: timer of body expires") &&
+                       Catch::Contains("step 3, 1000 ms, thread 0: body resumes after sleep") &&
                        Catch::Contains("a bug") &&
                        Catch::Contains("replay: LEAT_SIM_SEED=18446744073709551615"));
 }
 
 TEST_CASE("sweep: rejects an invalid LEAT_SIM_SEED", "[sim]") {
   for (const char* const wrong : {"seven", "7 ", "-1", "18446744073709551616"}) {
-    const wanted_seed seed(wrong);
+    const variable seed("LEAT_SIM_SEED", wrong);
     CHECK_THROWS_AS(leat::sim::sweep([](world&) -> task<> { co_return; }), std::invalid_argument);
   }
+}
+
+TEST_CASE("sweep: rejects invalid LEAT_SIM_DECISIONS", "[sim]") {
+  for (const char* const wrong : {"7", "7:", ":1", "7:1 8:1", "8:1,7:1", "7:1,7:1", "none"}) {
+    const variable decisions("LEAT_SIM_DECISIONS", wrong);
+    CHECK_THROWS_AS(leat::sim::sweep([](world&) -> task<> { co_return; }), std::invalid_argument);
+  }
+}
+
+// ---- Which failure is reported, and how it is replayed.
+
+// Fails in two ways with exceptions of one type. The second one needs fewer unusual decisions.
+task<> two_failures(world& w) {
+  const auto a = w.decisions().choose(10, "a");
+  const auto b = w.decisions().choose(10, "b");
+  co_await leat::this_task::yield();
+  if (a == 7) throw std::logic_error("money was lost, " + std::to_string(b));
+  if (b == 1) throw std::logic_error("the report has no title");
+}
+
+std::string message_of_seed(std::uint64_t seed, const world::body& b) {
+  try {
+    leat::sim::run(seed, b);
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return {};
+}
+
+TEST_CASE("sweep: a shrunk run fails with the same message, digits aside", "[sim]") {
+  int lost = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const std::string message = message_of_seed(seed, two_failures);
+    if (message.empty()) continue;
+    const std::string report = what_a_sweep_says(two_failures, {.first = seed, .count = 1});
+    INFO(report);
+    CHECK_THAT(report, Catch::StartsWith("seed " + std::to_string(seed) + ": " + message + "\n"));
+    if (message.find("money") == message.npos || message == "money was lost, 0") continue;
+    CHECK_THAT(report, Catch::Contains("\nshortest run found: money was lost, 0\n"));
+    ++lost;
+  }
+  CHECK(lost > 5);
+}
+
+// Tasks wait for queues that stay empty, and only a decision makes the last one wait.
+task<> wait_forever(world& w, std::string queue) {
+  leat::fifo_queue<int> q(1, queue);
+  if (w.decisions().choose(2, "does it wait?") == 1) co_await q.pop();
+}
+
+task<> three_waits(world& w) {
+  leat::task_group group;
+  group.spawn(wait_forever(w, "needless"), "needless");
+  group.spawn(wait_forever(w, "needed"), "needed");
+  try {
+    co_await group.join();
+  } catch (const leat::failure&) {
+    // stopped after the deadlock
+  }
+}
+
+TEST_CASE("sweep: shrinking a deadlock leaves out tasks, but does not report another one",
+          "[sim]") {
+  int both = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const std::string message = message_of_seed(seed, three_waits);
+    const bool needless = message.find("pop from queue 'needless'") != message.npos;
+    const bool needed = message.find("pop from queue 'needed'") != message.npos;
+    if (!needless && !needed) continue;
+    const std::string report = what_a_sweep_says(three_waits, {.first = seed, .count = 1});
+    INFO(report);
+    if (!needless) CHECK_THAT(report, !Catch::Contains("pop from queue 'needless'"));
+    if (!needed) CHECK_THAT(report, !Catch::Contains("pop from queue 'needed'"));
+    if (!needless || !needed) continue;
+    ++both;
+    REQUIRE_THAT(report, Catch::Contains("\nshortest run found: deadlock: "));
+    const std::string shortest = report.substr(report.find("shortest run found"));
+    CHECK((shortest.find("pop from queue 'needless'") == shortest.npos) !=
+          (shortest.find("pop from queue 'needed'") == shortest.npos));
+  }
+  CHECK(both > 3);
+}
+
+// Loses an update only if no decision is unusual.
+task<> add_later(world& w, int& total) {
+  co_await leat::sleep_for(1us * (1 + w.decisions().choose(100'000, "latency")));
+  const int before = total;
+  co_await leat::this_task::yield();
+  total = before + 1;
+}
+
+task<> fails_by_default(world& w) {
+  int total = 0;
+  leat::task_group group;
+  group.spawn(add_later(w, total), "a");
+  group.spawn(add_later(w, total), "b");
+  co_await group.join();
+  if (total != 2) throw std::logic_error("lost update");
+}
+
+TEST_CASE("sweep: runs the default schedule before the seeds", "[sim]") {
+  const std::string report = what_a_sweep_says(fails_by_default, {.first = 5, .count = 20});
+  CHECK_THAT(report, Catch::StartsWith("seed 5, default schedule: lost update\n"
+                                       "replay: LEAT_SIM_SEED=5 LEAT_SIM_DECISIONS=default "));
+  CHECK(leat::sim::sweep(fails_by_default, {.count = 0}).seeds == 0);
+}
+
+// Returns the variables of the replay that follows `heading` in a report.
+struct replay {
+  std::string seed, decisions;
+};
+replay replay_after(const std::string& report, const std::string& heading) {
+  const auto at = report.find("LEAT_SIM_SEED=", report.find(heading));
+  REQUIRE(at != report.npos);
+  std::istringstream words(report.substr(at));
+  std::string seed, decisions;
+  words >> seed >> decisions;
+  const auto value = [](const std::string& word) { return word.substr(word.find('=') + 1); };
+  return {value(seed), decisions.starts_with("LEAT_SIM_DECISIONS=") ? value(decisions) : ""};
+}
+
+// Fails half of the time, and depends on decisions that do not matter.
+task<> noisy(world& w) {
+  std::uint32_t sum = 0;
+  for (int i = 0; i < 10; ++i) {
+    sum += w.decisions().choose(10, "noise");
+    co_await leat::this_task::yield();
+  }
+  const std::uint32_t weight = w.decisions().choose(10, "weight");
+  if (weight >= 5) {
+    throw std::runtime_error("lost, noise " + std::to_string(sum) + ", weight " +
+                             std::to_string(weight));
+  }
+}
+
+TEST_CASE("sweep: a report replays both the run of the seed and the shortest run", "[sim]") {
+  const std::string report = what_a_sweep_says(noisy, {});
+  INFO(report);
+  {
+    const replay r = replay_after(report, "replay");
+    CHECK(r.decisions.empty());
+    const variable seed("LEAT_SIM_SEED", r.seed);
+    CHECK(what_a_sweep_says(noisy, {}) == report);
+  }
+  const replay r = replay_after(report, "shortest run found");
+  const auto shortest = report.substr(report.find("shortest run found: lost, noise 0, weight "));
+  const variable seed("LEAT_SIM_SEED", r.seed), decisions("LEAT_SIM_DECISIONS", r.decisions);
+  const std::string again = what_a_sweep_says(noisy, {});
+  CHECK_THAT(again, Catch::StartsWith("seed " + r.seed + ": lost, noise 0, weight ") &&
+                        Catch::Contains("replay: LEAT_SIM_SEED=" + r.seed +
+                                        " LEAT_SIM_DECISIONS=" + r.decisions));
+  CHECK(again.substr(again.find("\n  step 1")) == shortest.substr(shortest.find("\n  step 1")));
+}
+
+TEST_CASE("sweep: an assertion in a shrunk run prints the decisions that replay it", "[sim]") {
+  const std::string said = leat_test::abort_message([] {
+    leat::sim::sweep([](world& w) -> task<> {
+      const auto which = w.decisions().choose(3, "which");
+      co_await leat::this_task::yield();
+      const auto unusual = w.decisions().choose(100'000, "unusual");
+      LEAT_ASSERT(which != 1 || unusual != 0, "a bug in an unusual run");
+      if (which == 1) throw std::logic_error("found");
+    });
+  });
+  CHECK_THAT(said, Catch::Contains("a bug in an unusual run") &&
+                       Catch::Contains(" LEAT_SIM_DECISIONS=0:1"));
+}
+
+TEST_CASE("sweep: counts the failures of all seeds by message, if asked to", "[sim]") {
+  constexpr std::uint64_t count = 300;
+  std::uint64_t lost = 0, untitled = 0;
+  for (std::uint64_t seed = 1; seed <= count; ++seed) {
+    const std::string message = message_of_seed(seed, two_failures);
+    if (message.starts_with("money")) ++lost;
+    if (message.starts_with("the report")) ++untitled;
+  }
+  REQUIRE(lost > 10);
+  REQUIRE(untitled > 10);
+  try {
+    leat::sim::sweep(two_failures, {.count = count, .count_failures = true});
+    FAIL("nothing found");
+  } catch (const leat::sim::seed_failed& e) {
+    INFO(e.what());
+    CHECK(e.failures() == lost + untitled);
+    CHECK_THAT(e.what(),
+               Catch::StartsWith(std::to_string(lost + untitled) + " of 301 runs failed:\n") &&
+                   Catch::Contains("\n  " + std::to_string(lost) + " times, first seed ") &&
+                   Catch::Contains("\n  " + std::to_string(untitled) + " times, first seed ") &&
+                   Catch::Contains("\nseed " + std::to_string(e.seed()) + ": ") &&
+                   Catch::Contains("\nschedule, with 1 non-default decisions"));
+  }
+  CHECK(leat::sim::sweep(two_tasks, {.count = 10, .count_failures = true}).seeds == 10);
 }
 
 }  // namespace sweep_test

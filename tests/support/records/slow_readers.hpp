@@ -15,7 +15,9 @@
 #include "leat/base/error.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
 #include "leat/codec/tfrecord/tfrecord.hpp"
+#include "leat/io/reader/csv_reader.hpp"
 #include "leat/io/reader/fixed_length_reader.hpp"
+#include "support/records/slow_csv.hpp"
 
 namespace leat_test {
 
@@ -171,6 +173,49 @@ inline read_outcome slow_lines(std::string_view bytes, std::uint64_t skip, bool 
     at = end == std::string_view::npos ? bytes.size() : end + 1;
   }
   if (!whole) o.error = error_at("line " + std::to_string(index + 1), at);
+  return o;
+}
+
+/// Reads records until the first corrupt one or, with another policy than `fail`, all intact ones.
+inline read_outcome slow_csv(std::string_view bytes, const leat::csv_reader_options& options,
+                             std::vector<left_out>& reports, bool whole = true) {
+  read_outcome o;
+  std::uint64_t index = 0;
+  std::size_t at = bytes.starts_with("\xEF\xBB\xBF") ? 3 : 0;
+  const bool is_utf16 = bytes.starts_with("\xFF\xFE") || bytes.starts_with("\xFE\xFF");
+  for (; at < bytes.size(); ++index) {
+    const std::string_view rest = bytes.substr(at);
+    const csv_row row = first_csv_row(rest, options.delimiter, options.quotes);
+    // Bytes after the rest could close its quotes, or continue the line end.
+    const std::size_t known = row.is_malformed ? end_of_first_line(rest) : row.next;
+    const bool is_open = row.is_malformed && row.seen == rest.size();
+    if (!whole && (is_open || (known == rest.size() && rest.back() != '\n'))) break;
+    const bool too_long =
+        (row.is_malformed ? row.seen : row.end) > options.max_record_size || is_utf16;
+    if ((row.is_malformed && index >= options.skip_header_records) || too_long) {
+      if (options.corruption.policy == leat::corruption_policy::fail) {
+        o.error = error_at("record " + std::to_string(index), at);
+        return o;
+      }
+      const bool whole_file =
+          is_utf16 || options.corruption.policy == leat::corruption_policy::skip_file;
+      const std::size_t size = whole_file ? rest.size() : 1 + after_first_line(rest.substr(1));
+      reports.push_back({at, index, size});
+      at += size;
+      continue;
+    }
+    if (row.is_malformed) {
+      at += end_of_first_line(rest);
+      continue;
+    }
+    at += row.next;
+    if (row.end == 0 && options.skip_blank_lines) {
+      --index;
+    } else if (index >= options.skip_header_records) {
+      o.add(rest.substr(0, row.end), at - row.next, index);
+    }
+  }
+  if (!whole) o.error = error_at("record " + std::to_string(index), at);
   return o;
 }
 

@@ -2,17 +2,22 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/error.hpp"
+#include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/sim/world/world.hpp"
 #include "leat/train/summary/event_writer.hpp"
 #include "support/leat_test.hpp"
 #include "support/records/record_bytes.hpp"
 #include "support/refusal.hpp"
+#include "support/temp_dir.hpp"
 
 namespace event_reader_test {
 
@@ -110,14 +115,50 @@ TEST_CASE("event_accumulator: only the second start discards", "[train]") {
   CHECK(c.series().discarded == 2);
 }
 
-TEST_CASE("event_accumulator: without a version a smaller step discards the same tags", "[train]") {
-  leat::event_accumulator c;
-  for (const std::string& bytes : {version("brain.Event:1"), scalar("a", 1), scalar("b", 2),
-                                   scalar("a", 3), scalar("a", 2), scalar("a", 4)}) {
-    c.add(event_record::from_bytes(bytes));
+TEST_CASE("event_accumulator: a resumed run without a start replaces its series", "[train]") {
+  for (const char* const v : {"brain.Event:1", "brain.Event:2"}) {
+    leat::event_accumulator c;
+    for (const std::string& bytes :
+         {version(v), scalar("a", 1), scalar("b", 2), scalar("a", 3), scalar("b", 4),
+          scalar("a", 5), version(v), scalar("a", 3, 2), scalar("a", 4, 2)}) {
+      c.add(event_record::from_bytes(bytes));
+    }
+    const auto& a = c.series().scalars.at("a");
+    CHECK(steps_of(a) == steps{1, 3, 4});
+    CHECK(a[1].value == 2);
+    CHECK(steps_of(c.series().scalars.at("b")) == steps{2, 4});  // not yet written again
+    CHECK(c.series().discarded == 2);
   }
-  CHECK(steps_of(c.series().scalars.at("a")) == steps{1, 2, 4});
-  CHECK(steps_of(c.series().scalars.at("b")) == steps{2});
+}
+
+TEST_CASE("event_accumulator: a tag has one value of each step, the last one", "[train]") {
+  leat::event_accumulator c;
+  c.add({1, 7, summary().add_scalar("a", 1).add_scalar("a", 2)});
+  c.add({2, 7, summary().add_scalar("a", 3)});
+  c.add({3, -1, summary().add_scalar("b", 4)});
+  c.add({4, -2, summary().add_scalar("b", 5)});
+  const auto& series = c.series().scalars;
+  CHECK(series.at("a") == std::vector<leat::scalar_point>{{7, 2, 3}});
+  CHECK(series.at("b") == std::vector<leat::scalar_point>{{-2, 4, 5}});
+  CHECK(c.series().discarded == 3);
+}
+
+TEST_CASE("event_accumulator: scalars and histograms of one tag are different series", "[train]") {
+  const std::vector<double> weights{1, 2};
+  leat::event_accumulator c;
+  c.add({1, 7, summary().add_scalar("a", 1)});
+  c.add({2, 5, summary().add_histogram("a", weights)});
+  c.add({3, 4, summary().add_histogram("a", weights)});
+  CHECK(steps_of(c.series().scalars.at("a")) == steps{7});
+  CHECK(steps_of(c.series().histograms.at("a")) == steps{4});
+}
+
+TEST_CASE("event_accumulator: values that replace others do not count towards the limit",
+          "[train]") {
+  leat::event_accumulator c(2);
+  for (int i = 0; i < 10; ++i) c.add({0, i % 2, summary().add_scalar("a", i)});
+  CHECK(steps_of(c.series().scalars.at("a")) == steps{0, 1});
+  CHECK_THROWS_AS(c.add({0, 2, summary().add_scalar("a", 0)}), leat::failure);
 }
 
 TEST_CASE("event_reader: reads only event files, in the order of their names", "[train]") {
@@ -162,6 +203,7 @@ TEST_CASE("event_reader: corruption is an error that names file and record, or i
   options.corruption.on_report = [&](const leat::corruption_report& r) {
     ++reports;
     CHECK(r.path == "/d/tfevents.1");
+    if (r.index == 2) CHECK(r.skipped == 3 + leat::tfrecord_overhead);
   };
   const leat::event_run run = read(w, options);
   CHECK(steps_of(run.series.scalars.at("a")) == steps{2});
@@ -201,6 +243,27 @@ TEST_CASE("event_reader: a directory without events is an error unless subdirect
     const texts none = co_await leat::find_event_runs("/d");
     CHECK(none.empty());
   });
+}
+
+TEST_CASE("event_reader: a directory that links lead to again is one run, with its shortest path",
+          "[train]") {
+  const temp_dir d;
+  std::filesystem::create_directories(d / "a/deep/er");
+  std::filesystem::create_directories(d / "b");
+  for (const char* const run : {"tfevents", "a/deep/er/tfevents", "b/tfevents"}) d.write(run, "");
+  for (const auto& [name, target] : {std::pair{"x", "."},
+                                     {"y", "."},
+                                     {"a/deep/up", "../.."},
+                                     {"b/near", "../a/deep/er"},
+                                     {"c", "b"},
+                                     {"self", "self"},
+                                     {"nowhere", "missing"}}) {
+    std::filesystem::create_symlink(target, d / name);
+  }
+  const texts runs = leat::sync_wait(leat::find_event_runs(d.path()));
+  CHECK(runs == texts{d.path(), d / "b", d / "b/near"});
+  const texts of_link = leat::sync_wait(leat::find_event_runs(d / "x"));
+  CHECK(of_link == texts{d / "x", d / "x/b", d / "x/b/near"});
 }
 
 TEST_CASE("event_reader: rejects an empty path", "[train]") {

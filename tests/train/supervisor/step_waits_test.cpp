@@ -142,7 +142,7 @@ TEST_CASE("supervisor: a save does not hang if an element waits for another for_
       supervisor sv(std::move(o));
       const auto begin = w.now();
       CHECK(co_await thrown_by(sv.managed([&] { return learn_from_each_other(both); })) == "");
-      CHECK(w.now() - begin < 1h);
+      CHECK(w.now() - begin < 5min);  // one minute without saves
       CHECK(both.a.step == lines_in_all);
       CHECK(both.b.step == lines_in_all);
       CHECK(saves > 1);

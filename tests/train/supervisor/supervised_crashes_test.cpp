@@ -232,7 +232,7 @@ TEST_CASE("supervisor: does not save a restored state again, for any max_to_keep
 
 std::string found_out(planted wrong) {
   try {
-    sweep_of(60, {.crash = 0.01}, wrong);
+    sweep_of(300, {.crash = 0.01}, wrong);
   } catch (const leat::sim::seed_failed& e) {
     return e.what();
   }
@@ -243,7 +243,8 @@ TEST_CASE("supervisor: the test detects a job that loses a checkpoint", "[train]
   const std::string lost = found_out(planted::no_sync);
   CHECK((contains(lost, "is corrupt") || contains(lost, "it begins anew over what was saved")));
   CHECK(contains(found_out(planted::no_input), "something else is learnt, or is twice"));
-  CHECK(contains(found_out(planted::half_steps), "something else is learnt, or is twice"));
+  CHECK_THAT(found_out(planted::half_steps),
+             Catch::Contains("something else is learnt, or is twice"));
   CHECK(contains(found_out(planted::other_place), "it begins anew over what was saved"));
 }
 

@@ -92,6 +92,8 @@ class printer {
         fmt::format("{}==> {} <==\n", first ? "" : "\n", escape_controls(display_path(path))));
   }
 
+  void flush() { program_.out.flush(); }
+
   // Reports skipped damage.
   void report(const leat::corruption_report& r) {
     if (r.transient) return;
@@ -120,26 +122,33 @@ class printer {
     if (!options_.example) {
       const bool text = is_utf8(payload);
       line[text ? "text" : "base64"] = text ? std::string(payload) : base64(payload);
-    } else if (const auto example = try_decode_example(payload)) {
-      line["example"] = to_json(*example);
     } else {
-      line["error"] = {{"code", "invalid_argument"}, {"message", "not a tf.train.Example"}};
-      program_.set_status(status::data);
+      try {
+        line["example"] = to_json(decode_example(payload));
+      } catch (const leat::decode_error& e) {
+        line["error"] = {{"code", "invalid_argument"}, {"message", refuse(e, position)}};
+      }
     }
     program_.out.write_line(line);
   }
 
   void print_example(std::string_view payload, const leat::record_position& position) {
-    const auto example = try_decode_example(payload);
-    if (!example) {
+    try {
+      const std::string text =
+          to_text(decode_example(payload), options_.full ? SIZE_MAX : options_.values);
+      program_.out.write(fmt::format("record {}, {}\n", position.index, size_text(payload.size())));
+      program_.out.write(text);
+    } catch (const leat::decode_error& e) {
       program_.out.flush();
-      print_error(fmt::format("{}, record {} at offset {}: not a tf.train.Example",
-                              display_path(position.path), position.index, position.offset));
-      program_.set_status(status::data);
-      return;
+      print_error(refuse(e, position));
     }
-    program_.out.write(fmt::format("record {}, {}\n", position.index, size_text(payload.size())));
-    program_.out.write(to_text(*example, options_.full ? SIZE_MAX : options_.values));
+  }
+
+  // Returns the message for a record that is not an Example.
+  std::string refuse(const leat::decode_error& e, const leat::record_position& position) {
+    program_.set_status(status::data);
+    return message_of(e.at(fmt::format("{}, record {} at offset {}", display_path(position.path),
+                                       position.index, position.offset)));
   }
 
   program& program_;
@@ -163,6 +172,7 @@ leat::task<> print_in_order(const cat_options& options, std::string path, printe
       to.print(batch[i], position);
       --left;
     }
+    if (reader->status().is_stream) to.flush();  // more may come late
   }
 }
 

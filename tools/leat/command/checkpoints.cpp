@@ -251,6 +251,7 @@ leat::task<> read_state(std::string directory, std::optional<leat::checkpoint_st
 }
 
 void run_checkpoints(const checkpoints_options& options, program& p) {
+  p.reads_tfrecords = false;
   if (!options.show.empty()) {
     if (options.keep > 0 || !options.directory.empty()) {
       throw usage_error("--show cannot be combined with DIR or --prune");

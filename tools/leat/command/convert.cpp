@@ -1,15 +1,19 @@
 // leat convert: converts records from one format to another.
 
 #include <algorithm>
+#include <fstream>
 #include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <leat/base/error.hpp>
+#include <leat/codec/decode_error.hpp>
+#include <leat/io/reader/csv_reader.hpp>
 #include <leat/io/reader/fixed_length_reader.hpp>
 #include <leat/io/reader/line_reader.hpp>
 
@@ -81,125 +85,104 @@ leat::task<> copy_file_with(std::string path, typename Reader::options_type how,
                           count_text(left_over, "byte")));
 }
 
-std::string_view strip_byte_order_mark(std::string_view text) {
-  return text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text;
+// Returns the number of the line at an offset, from 1, or nothing if the file cannot be read again.
+std::optional<std::uint64_t> line_at(const leat::csv_reader& reader, std::uint64_t offset) {
+  if (!reader.status().is_regular || reader.is_compressed()) return std::nullopt;
+  std::ifstream file(reader.path(), std::ios::binary);
+  std::uint64_t line = 1;
+  bool after_cr = false;
+  for (char c = 0; offset > 0 && file.get(c); --offset) {
+    if (after_cr || c == '\n') ++line;
+    after_cr = c == '\r' && file.peek() != '\n';
+  }
+  if (after_cr) ++line;
+  return file ? std::optional(line) : std::nullopt;
 }
 
-// Converts each row to a tf.train.Example. If no columns are given, the first row names them, and
-// `select` chooses among them.
-class csv_conversion {
- public:
-  explicit csv_conversion(const convert_options& options)
-      : rows_(options.delimiter, !options.no_quotes) {
-    if (options.columns) columns_ = parse_columns(*options.columns);
-    if (options.select) selected_ = parse_columns(*options.select, "--select");
-  }
+// The error of a record, with the line at which it begins.
+[[noreturn]] void throw_row_error(const leat::csv_reader& reader, const leat::decode_error& e,
+                                  const leat::record_position& position) {
+  const std::string name = display_path(reader.path());
+  const auto line = line_at(reader, position.offset);
+  throw e.at(line ? fmt::format("{}, line {}", name, *line)
+                  : leat::format_record_position({name, position.offset, position.index}));
+}
 
-  // Returns the example of the row that ends with this line, or nothing if no row ends here.
-  std::optional<std::string> add(std::string_view line, std::string_view end_before) {
-    if (!rows_.add(line, end_before)) return std::nullopt;
-    if (header_size_ > 0) return to_example(columns_, selected_fields());
-    if (!columns_.empty()) return to_example(columns_, rows_.fields());
-    if (!selected_.empty()) {
-      find_selected();
-      return std::nullopt;
-    }
-    for (const std::string& name : rows_.fields()) columns_.push_back({name});
-    if (const auto* const twice = find_duplicate(columns_)) {
-      throw row_error(
-          fmt::format("column '{}' occurs twice in the header: set the names with --columns, and "
-                      "skip this line with --skip-lines",
-                      escape_text(twice->name)));
-    }
-    return std::nullopt;
-  }
+[[noreturn]] void throw_reader_error(const leat::csv_reader& reader, const leat::failure& e,
+                                     bool quotes) {
+  std::string message = message_of(e);
+  if (quotes && message.find(": quote in an unquoted field") != std::string::npos)
+    message += "; if quotes have no meaning in this file, set --no-quotes";
+  if (const auto line = line_at(reader, reader.position().offset))
+    message += fmt::format("; the record begins in line {}", *line);
+  throw leat::failure(e.code(), message);
+}
 
-  void finish() const { rows_.finish(); }
+leat::task<> write_example(const std::string& example, const conversion& c) {
+  co_await c.sink.write(leat::as_bytes(example));
+  ++c.result.all.records;
+  c.result.all.payload_bytes += example.size();
+}
 
-  // Returns the columns; empty before the header was read.
-  const std::vector<csv_field>& columns() const noexcept { return columns_; }
-
- private:
-  // Looks up the selected columns in the header, which is the current row.
-  void find_selected() {
-    const std::vector<std::string>& header = rows_.fields();
-    for (const csv_field& c : selected_) {
-      const auto found = std::ranges::find(header, c.name);
-      if (found == header.end()) {
-        throw row_error(fmt::format("--select: column '{}' is not in the header, which has {}",
-                                    escape_text(c.name), quoted_names(header)));
+// Writes the Examples of a batch of records. A blank line is a row only in a table of one column.
+leat::task<> write_rows(const leat::csv_reader& reader, const leat::record_batch& batch,
+                        csv_rows& rows, const conversion& c) {
+  const std::span<const leat::byte_view> all(batch);
+  for (std::size_t first = 0; first < all.size();) {
+    const auto blank = std::ranges::find_if(all.subspan(first), &leat::byte_view::empty);
+    auto count = static_cast<std::size_t>(blank - all.begin()) - first;
+    std::vector<std::string> examples;
+    try {
+      if (count == 0) {
+        count = 1;
+        if (rows.field_count() == 1) examples.push_back(rows.convert_blank());
+      } else if (rows.needs_header()) {
+        count = 1;
+        rows.read_header(leat::as_text(all[first]));
+        if (c.table) c.table->name_columns(rows.columns());
+      } else {
+        examples = rows.convert(all.subspan(first, count));
       }
-      if (std::find(found + 1, header.end(), c.name) != header.end()) {
-        throw row_error(
-            fmt::format("--select: column '{}' occurs twice in the header", escape_text(c.name)));
-      }
-      positions_.push_back(static_cast<std::size_t>(found - header.begin()));
+    } catch (const leat::decode_error& e) {
+      throw_row_error(reader, e, batch.position(first + e.record()));
     }
-    columns_ = selected_;
-    header_size_ = header.size();
-  }
-
-  [[nodiscard]] std::vector<std::string> selected_fields() const {
-    const std::vector<std::string>& fields = rows_.fields();
-    if (fields.size() != header_size_) {
-      throw row_error(fmt::format("row has {}, but the header has {}",
-                                  count_text(fields.size(), "field"),
-                                  count_text(header_size_, "column")));
-    }
-    std::vector<std::string> selected;
-    for (const std::size_t i : positions_) selected.push_back(fields[i]);
-    return selected;
-  }
-
-  csv_rows rows_;
-  std::vector<csv_field> columns_;
-  std::vector<csv_field> selected_;
-  std::vector<std::size_t> positions_;  // of the selected columns in a row
-  std::size_t header_size_ = 0;         // number of fields of the header; 0 before it was read
-};
-
-// The current line.
-struct row_slot {
-  std::uint64_t number = 0;  // from 1
-  std::uint64_t end = 0;     // offset of the end of its text
-};
-
-// Writes the examples of a batch of lines.
-leat::task<> write_rows(const leat::line_batch& batch, csv_conversion& rows, row_slot& line,
-                        const conversion& c) {
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    const leat::record_position position = batch.position(i);
-    line.number = position.index + 1;
-    const std::string_view text = line.number == 1 ? strip_byte_order_mark(batch[i]) : batch[i];
-    // Within a quoted field, a carriage return belongs to the field.
-    const bool returned = position.offset == line.end + 2;
-    const std::optional<std::string> example = rows.add(text, returned ? "\r\n" : "\n");
-    line.end = position.offset + batch[i].size();
-    if (c.table) c.table->name_columns(rows.columns());
-    c.shown.add(batch[i].size() + 1);
-    if (!example) continue;
-    co_await c.sink.write(leat::as_bytes(*example));
-    ++c.result.all.records;
-    c.result.all.payload_bytes += example->size();
+    for (const std::string& example : examples) co_await write_example(example, c);
+    first += count;
   }
 }
 
-leat::task<> copy_rows(std::string path, leat::line_reader_options how, const conversion& c) {
-  const std::string name = display_path(path);
+leat::csv_reader_options make_csv_options(const convert_options& options) {
+  leat::csv_reader_options how;
+  how.skip_header_records = options.skip_lines;
+  how.delimiter = options.delimiter;
+  how.quotes = !options.no_quotes;
+  how.skip_blank_lines = false;
+  if (!options.files.command->get_option("--max-record-size")->empty())
+    how.max_record_size = static_cast<std::size_t>(options.files.max_record_size);
+  return how;
+}
+
+leat::task<> copy_rows(std::string path, const conversion& c) {
+  const convert_options& o = c.options;
   const auto reader =
-      co_await leat::line_reader::open(std::move(path), c.add_common_options(std::move(how)));
-  csv_conversion rows(c.options);
-  leat::line_batch batch;
-  row_slot line;
-  try {
-    for (bool more = true; more;) {
+      co_await leat::csv_reader::open(std::move(path), c.add_common_options(make_csv_options(o)));
+  csv_rows rows(o.columns ? parse_columns(*o.columns) : std::vector<csv_field>(),
+                o.select ? parse_columns(*o.select, "--select") : std::vector<csv_field>(),
+                {.delimiter = o.delimiter, .quotes = !o.no_quotes});
+  if (c.table) c.table->name_columns(rows.columns());
+  leat::record_batch batch;
+  std::uint64_t shown = 0;
+  for (bool more = true; more;) {
+    try {
       more = co_await reader->read_batch(batch);
-      co_await write_rows(batch, rows, line, c);
+    } catch (const leat::failure& e) {
+      if (e.code() != leat::errc::data_loss && e.code() != leat::errc::resource_exhausted) throw;
+      throw_reader_error(*reader, e, !o.no_quotes);
     }
-    rows.finish();
-  } catch (const row_error& e) {
-    throw leat::failure(leat::errc::invalid_argument,
-                        fmt::format("{}, line {}: {}", name, line.number, e.what()));
+    co_await write_rows(*reader, batch, rows, c);
+    if (reader->status().is_stream) co_await c.sink.flush();
+    const std::uint64_t offset = reader->position().offset;
+    c.shown.add(offset - std::exchange(shown, offset));
   }
 }
 
@@ -231,7 +214,9 @@ void check_reading(const std::string& path, format what, const convert_options& 
     if (what == format::fixed) {
       leat::fixed_length_reader::check_options(make_fixed_length_options(options),
                                                display_path(path));
-    } else if (what == format::lines || what == format::csv) {
+    } else if (what == format::csv) {
+      leat::csv_reader::check_options(make_csv_options(options), display_path(path));
+    } else if (what == format::lines) {
       leat::line_reader::check_options(make_line_options(options), display_path(path));
     }
   } catch (const leat::failure& e) {
@@ -249,15 +234,15 @@ leat::task<> copy_file(std::string path, const conversion& c) {
                                                        c);
     case format::lines:
       return copy_file_with<leat::line_reader>(path, make_line_options(c.options), c);
-    case format::csv: return copy_rows(path, make_line_options(c.options), c);
+    case format::csv: return copy_rows(path, c);
     case format::tfrecord: break;
   }
   return copy_file_with<leat::tfrecord_reader>(path, records, c);
 }
 
-leat::task<> convert_all(std::vector<std::string> paths, const convert_options& options,
-                         output& out, progress& shown, conversion_result& result) {
-  std::unique_ptr<record_sink> sink = co_await open_sink(options.sink, out);
+leat::task<> convert_all(std::vector<std::string> paths, const convert_options& options, program& p,
+                         progress& shown, conversion_result& result) {
+  std::unique_ptr<record_sink> sink = co_await open_sink(options.sink, p.out);
   csv_sink* table = nullptr;
   if (options.sink.records == format::csv) {
     std::vector<csv_field> columns;
@@ -268,7 +253,10 @@ leat::task<> convert_all(std::vector<std::string> paths, const convert_options& 
     sink = std::move(made);
   }
   const conversion c{options, *sink, table, shown, result};
-  for (const std::string& path : paths) co_await copy_file(path, c);
+  for (const std::string& path : paths) {
+    p.reads_tfrecords = find_format(path, options) == format::tfrecord;
+    co_await copy_file(path, c);
+  }
   co_await sink->close();
   result.outputs = sink->paths();
 }
@@ -345,7 +333,7 @@ void run_convert(convert_options& options, program& p) {
   infer_options(options, paths);
   progress shown_progress("convert", bytes_of(paths), p.quiet);
   conversion_result result;
-  run_until_signal(1, [&] { return convert_all(paths, options, p.out, shown_progress, result); });
+  run_until_signal(1, [&] { return convert_all(paths, options, p, shown_progress, result); });
   if (result.lost.regions > 0 || result.lost.bytes > 0) p.set_status(status::data);
   print(result, paths, p, to_stdout);
 }
@@ -380,7 +368,7 @@ void add_input_options(CLI::App& command, convert_options& o) {
   as_number(command.add_option("--footer-size", o.footer_size,
                                "Skip N bytes after the last fixed record"));
   as_number(command.add_option("--skip-lines", o.skip_lines,
-                               "Skip N lines at the beginning of each file"));
+                               "Skip N lines, or records of csv, at the beginning of each file"));
   command
       .add_option("--columns", o.columns,
                   "Set the columns of csv: name:int64,name:float,name:bytes\n\n"

@@ -160,10 +160,28 @@ leat::task<> write_text(sink_options where, std::string text, output& out) {
   co_await to->close();
 }
 
+// Before the runs are read, so that a run which cannot be read is not replaced either.
+void throw_if_run_is_replaced(const std::string& directory, const sink_options& sink) {
+  if (sink.path == "-") return;
+  std::error_code ignored;  // reading the run reports the error
+  for (std::filesystem::directory_iterator at(directory, ignored), end; !ignored && at != end;
+       at.increment(ignored)) {
+    const std::string path = at->path().string();
+    if (at->path().filename().native().find("tfevents") != std::string::npos)
+      throw_if_replaced(path, sink);
+  }
+}
+
 void report_runs(const report_options& options, program& p) {
   const std::vector<found_run> found = find_all(options, p);
+  sink_options where;
+  where.path = options.output;
+  where.records = format::fixed;  // unchanged
   std::vector<std::string> paths;
-  for (const found_run& f : found) paths.push_back(f.path);
+  for (const found_run& f : found) {
+    throw_if_run_is_replaced(f.path, where);
+    paths.push_back(f.path);
+  }
   std::vector<reported_run> runs;
   std::string lines;  // JSON, for an output file
   const auto done = [&](const std::string& path, const read_run& r) {
@@ -181,9 +199,6 @@ void report_runs(const report_options& options, program& p) {
       p, paths, [](std::string path) { return read_one(std::move(path)); }, done)
       .run();
   if (runs.empty() && lines.empty()) return;
-  sink_options where;
-  where.path = options.output;
-  where.records = format::fixed;  // unchanged
   const std::string text = p.json ? std::move(lines) : report_page(runs, options.page);
   run_until_signal(1, [&] { return write_text(where, text, p.out); });
 }

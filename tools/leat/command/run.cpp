@@ -58,6 +58,15 @@ void report_toml_error(const toml_error& m, const run_options& options, program&
   p.report(options.path, {status::usage, "invalid_argument", place + ": " + m.text});
 }
 
+// Standard input can be read only once.
+void reject_shared_standard_input(const run_options& options, const source_plan& source) {
+  if (!is_standard_input(resolve_path(options.path))) return;
+  if (std::ranges::none_of(source.files(), is_standard_input)) return;
+  throw usage_error(
+      "-: standard input is both the declaration and a file of its source: pass the declaration as "
+      "a file");
+}
+
 // Returns the plan, or nothing after it has reported the errors.
 std::optional<pipeline_plan> read_plan(const run_options& options, program& p) {
   const std::string text = leat::sync_wait(read_text(resolve_path(options.path)));
@@ -69,7 +78,10 @@ std::optional<pipeline_plan> read_plan(const run_options& options, program& p) {
   } catch (const toml_error& m) {
     found.push_back(m);
   }
-  if (found.empty()) return plan;
+  if (found.empty()) {
+    reject_shared_standard_input(options, plan.source);
+    return plan;
+  }
   for (const toml_error& m : found) report_toml_error(m, options, p);
   return std::nullopt;
 }
@@ -134,6 +146,7 @@ class pipeline_run {
 
   leat::task<> run(const leat::runtime& rt) {
     co_await check_ranks(plan_.source);
+    co_await reject_own_input(plan_, resolve_path(options_.path));
     std::shared_ptr<leat::quarantine_log> log;
     if (!plan_.source.quarantine.empty()) {
       log = co_await leat::quarantine_log::open(plan_.source.quarantine);
@@ -182,6 +195,7 @@ class pipeline_run {
       auto element = co_await p.next();
       if (!element) co_return;
       co_await take(*element);
+      if (sink_) co_await sink_->show();
     }
   }
 
@@ -253,6 +267,8 @@ class pipeline_run {
 void run_pipeline(const run_options& options, program& p) {
   const std::optional<pipeline_plan> plan = read_plan(options, p);
   if (!plan) return;
+  const std::string& read = plan->source.format;
+  p.reads_tfrecords = read == "tfrecord" || read == "indexed";
   const bool to_stdout =
       plan->output.what == output_plan::kind::write && plan->output.sink.path == "-";
   if (to_stdout && p.json)

@@ -13,6 +13,7 @@
 #include <leat/io/reader/line_reader.hpp>
 
 #include "command/commands.hpp"
+#include "input/file_probe.hpp"
 #include "input/for_each_file.hpp"
 #include "input/paths.hpp"
 #include "terminal/numbers.hpp"
@@ -53,9 +54,7 @@ class trace_parser {
   [[nodiscard]] trace_summary finish() {
     if (lines_ == 0) throw_no_trace(path_, 1, "the file is empty");
     if (!held_back_.empty()) parse(std::move(held_back_), true);
-    if (summary_.schedulers.empty() && !summary_.is_complete && lines_ < 3) {
-      throw_no_trace(path_, lines_, "it contains no event");
-    }
+    if (events_ == 0) throw_no_trace(path_, lines_, "it contains no event");
     summary_.finish();
     return std::move(summary_);
   }
@@ -72,6 +71,7 @@ class trace_parser {
     }
     try {
       summary_.add(event);
+      ++events_;
     } catch (const json::exception&) {
       throw_no_trace(path_, lines_, "the event lacks a member, or one has the wrong type");
     }
@@ -79,7 +79,8 @@ class trace_parser {
 
   const std::string path_;
   std::uint64_t lines_ = 0;
-  std::string held_back_;  // the last line so far
+  std::uint64_t events_ = 0;  // metadata included
+  std::string held_back_;     // the last line so far
   trace_summary summary_;
 };
 
@@ -272,6 +273,7 @@ json summary_json(const std::string& path, const trace_summary& s) {
 }
 
 void run_trace(const trace_options& options, program& p) {
+  p.reads_tfrecords = false;
   const std::vector<std::string> paths = expand_paths(options.files);
   progress shown("trace", bytes_of(paths), p.quiet);
   const auto work = [&](std::string path) {

@@ -1,16 +1,16 @@
 #include "input/csv_rows.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include <leat/codec/decode_error.hpp>
 #include <leat/codec/example/example_builder.hpp>
 
-#include "input/example_text.hpp"
 #include "terminal/status.hpp"
 #include "terminal/text.hpp"
 
@@ -19,53 +19,122 @@ namespace {
 
 using leat::dtype;
 
-// Limits the effect of an unclosed quote.
-constexpr std::size_t largest_row = std::size_t{16} << 20;
+[[nodiscard]] bool is_number(const csv_field& c) {
+  return c.type == dtype::int64 || c.type == dtype::float32;
+}
 
 }  // namespace
 
-bool csv_rows::add(std::string_view line, std::string_view end_before) {
-  bool after_quotes = false;
-  if (quoted_) {
-    fields_.back() += end_before;
-  } else {
-    fields_.assign(1, {});
-    row_size_ = 0;
-  }
-  row_size_ += line.size() + 1;
-  if (row_size_ > largest_row)
-    throw row_error("row is larger than 16 MiB: check for an unclosed quote");
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (quoted_) {
-      if (c != '"') {
-        fields_.back() += c;
-      } else if (i + 1 < line.size() && line[i + 1] == '"') {
-        fields_.back() += line[++i];
-      } else {
-        quoted_ = false;
-        after_quotes = true;
-      }
-    } else if (c == delimiter_) {
-      fields_.emplace_back();
-      after_quotes = false;
-    } else if (after_quotes) {
-      throw row_error("text after a quoted field");
-    } else if (c == '"' && quotes_) {
-      if (!fields_.back().empty()) {
-        throw row_error(
-            "quote in an unquoted field: set --no-quotes if quotes have no meaning in this file");
-      }
-      quoted_ = true;
-    } else {
-      fields_.back() += c;
-    }
-  }
-  return !quoted_;
+csv_rows::csv_rows(std::vector<csv_field> columns, std::vector<csv_field> selected,
+                   leat::csv_options how)
+    : how_(std::move(how)), columns_(std::move(columns)), selected_(std::move(selected)) {
+  if (!columns_.empty()) make_decoders(columns_.size());
 }
 
-void csv_rows::finish() const {
-  if (quoted_) throw row_error("file ends within a quoted field");
+void csv_rows::read_header(std::string_view record) {
+  const std::vector<std::string> header = leat::csv_decoder::header_names(record, how_);
+  if (!selected_.empty()) {
+    find_selected(header);
+  } else {
+    for (const std::string& name : header) columns_.push_back({name});
+    if (const csv_field* const twice = find_duplicate(columns_)) {
+      throw leat::decode_error(
+          0, fmt::format(": column '{}' occurs twice in the header: set the names with --columns, "
+                         "and skip this line with --skip-lines",
+                         escape_text(twice->name)));
+    }
+    for (const csv_field& c : columns_) {
+      if (is_utf8(c.name)) continue;
+      throw leat::decode_error(
+          0,
+          fmt::format(": column '{}' is not UTF-8, as the name of a feature must be: convert the "
+                      "file, or set --columns and --skip-lines",
+                      escape_text(c.name)));
+    }
+  }
+  make_decoders(header.size());
+}
+
+void csv_rows::find_selected(const std::vector<std::string>& header) {
+  for (const csv_field& c : selected_) {
+    const auto found = std::ranges::find(header, c.name);
+    if (found == header.end()) {
+      throw leat::decode_error(
+          0, fmt::format(": --select: column '{}' is not in the header, which has {}",
+                         escape_text(c.name), quoted_names(header)));
+    }
+    if (std::find(found + 1, header.end(), c.name) != header.end()) {
+      throw leat::decode_error(0, fmt::format(": --select: column '{}' occurs twice in the header",
+                                              escape_text(c.name)));
+    }
+    positions_.push_back(static_cast<std::size_t>(found - header.begin()));
+  }
+  columns_ = selected_;
+}
+
+// One decoder returns the text of all fields, and thus checks their number. The other one converts
+// the numbers; only the texts show which of them are empty.
+void csv_rows::make_decoders(std::size_t fields) {
+  field_count_ = fields;
+  for (std::size_t i = positions_.size(); i < columns_.size(); ++i) positions_.push_back(i);
+  texts_.emplace(std::vector<leat::csv_column>(fields, leat::csv_column::optional("")), how_);
+  std::map<std::size_t, std::size_t> in_order;  // position -> column
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (is_number(columns_[i])) in_order.emplace(positions_[i], i);
+  }
+  number_of_.assign(columns_.size(), 0);
+  std::vector<leat::csv_column> numbers;
+  leat::csv_options some = how_;
+  for (const auto& [position, column] : in_order) {
+    number_of_[column] = numbers.size();
+    const csv_field& c = columns_[column];
+    numbers.push_back(c.type == dtype::int64 ? leat::csv_column::optional(std::int64_t{0}, c.name)
+                                             : leat::csv_column::optional(0.0F, c.name));
+    some.select.push_back(position);
+  }
+  if (!numbers.empty()) numbers_.emplace(std::move(numbers), std::move(some));
+}
+
+std::vector<std::string> csv_rows::convert(std::span<const leat::byte_view> rows) const {
+  leat::tensor_tuple texts;
+  leat::tensor_tuple numbers;
+  try {
+    texts = texts_->decode(rows);
+  } catch (const leat::decode_error& e) {
+    if (numbers_) static_cast<void>(numbers_->decode(rows.first(e.record())));  // an earlier error
+    throw;
+  }
+  if (numbers_) numbers = numbers_->decode(rows);
+  std::vector<std::string> examples;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    leat::example_builder example;
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      const std::string_view text = texts[positions_[c]].strings()[i];
+      if (!is_number(columns_[c])) {
+        example.add(columns_[c].name, {text});
+      } else if (const leat::tensor& all = numbers[number_of_[c]];
+                 columns_[c].type == dtype::int64) {
+        example.add(columns_[c].name, all.values<std::int64_t>().subspan(i, text.empty() ? 0 : 1));
+      } else {
+        example.add(columns_[c].name, all.values<float>().subspan(i, text.empty() ? 0 : 1));
+      }
+    }
+    examples.push_back(example.serialize());
+  }
+  return examples;
+}
+
+std::string csv_rows::convert_blank() const {
+  leat::example_builder example;
+  const csv_field& c = columns_.front();
+  if (c.type == dtype::int64) {
+    example.add(c.name, std::vector<std::int64_t>());
+  } else if (c.type == dtype::float32) {
+    example.add(c.name, std::vector<float>());
+  } else {
+    example.add(c.name, {std::string_view()});
+  }
+  return example.serialize();
 }
 
 const csv_field* find_duplicate(const std::vector<csv_field>& columns) {
@@ -110,50 +179,6 @@ std::vector<csv_field> parse_columns(const std::string& text, std::string_view o
     throw usage_error(fmt::format("{}: column '{}' occurs twice", option, twice->name));
   }
   return columns;
-}
-
-namespace {
-
-template <class Number>
-Number parse_number(const std::string& text, const csv_field& column) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    throw row_error(fmt::format("column '{}': value '{}' is not of type {}", column.name, text,
-                                kind_of(*column.type)));
-  }
-  return value;
-}
-
-// Adds a feature with one value, or with none if the field is empty.
-template <class Number>
-void add_number(leat::example_builder& to, const csv_field& column, const std::string& text) {
-  std::vector<Number> values;
-  if (!text.empty()) values.push_back(parse_number<Number>(text, column));
-  to.add(column.name, values);
-}
-
-void add_field(leat::example_builder& to, const csv_field& column, const std::string& text) {
-  if (column.type == dtype::int64) {
-    add_number<std::int64_t>(to, column, text);
-  } else if (column.type == dtype::float32) {
-    add_number<float>(to, column, text);
-  } else {
-    to.add(column.name, {std::string_view(text)});
-  }
-}
-
-}  // namespace
-
-std::string to_example(const std::vector<csv_field>& columns,
-                       const std::vector<std::string>& fields) {
-  if (fields.size() != columns.size()) {
-    throw row_error(fmt::format("row has {}, but there are {}", count_text(fields.size(), "field"),
-                                count_text(columns.size(), "column")));
-  }
-  leat::example_builder example;
-  for (std::size_t i = 0; i < fields.size(); ++i) add_field(example, columns[i], fields[i]);
-  return example.serialize();
 }
 
 }  // namespace tool

@@ -64,11 +64,26 @@ json features_json(const decltype(leat::decoded_example::features)& all) {
   return object;
 }
 
+// A serialized message begins with a tag, which is a control character for the fields 1 to 3.
+void refuse_message_as_name(std::string_view name, bool has_values) {
+  if (has_values || name.empty() || static_cast<unsigned char>(name[0]) >= ' ') return;
+  throw leat::decode_error(
+      0, fmt::format(" is not a tf.train.Example: the name '{}' is a serialized message",
+                     escape_text(name.substr(0, 32))));
+}
+
 }  // namespace
+
+leat::decoded_example decode_example(std::string_view record) {
+  leat::decoded_example e = leat::decode_example(leat::as_bytes(record));
+  for (const auto& [name, v] : e.features) refuse_message_as_name(name, v.has_value());
+  for (const auto& [name, list] : e.feature_lists) refuse_message_as_name(name, !list.empty());
+  return e;
+}
 
 std::optional<leat::decoded_example> try_decode_example(std::string_view record) {
   try {
-    return leat::decode_example(leat::as_bytes(record));
+    return decode_example(record);
   } catch (const leat::decode_error&) {
     return std::nullopt;
   }

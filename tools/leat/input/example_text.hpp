@@ -12,7 +12,14 @@
 
 namespace tool {
 
-/// Decodes a tf.train.Example or SequenceExample. Returns nothing if the record is neither.
+/// Decodes a tf.train.Example or SequenceExample.
+///
+/// A message that contains Examples, such as tensorflow/ranking's ExampleListWithContext, can have
+/// the bytes of an Example without values, whose names are serialized messages. This is an error.
+///
+/// Errors: leat::decode_error, if the record is neither.
+[[nodiscard]] leat::decoded_example decode_example(std::string_view record);
+/// Like decode_example(), but returns nothing if the record is neither.
 [[nodiscard]] std::optional<leat::decoded_example> try_decode_example(std::string_view record);
 
 /// "bytes", "float" or "int64"; of values also "empty".

@@ -9,6 +9,7 @@
 #include <leat/io/file/file.hpp>
 
 #include "input/file_format.hpp"
+#include "input/paths.hpp"
 
 namespace tool {
 namespace {
@@ -34,6 +35,7 @@ leat::task<std::optional<leat::compression>> detect_compression(std::string path
 std::uint64_t bytes_of(const std::vector<std::string>& paths) {
   std::uint64_t bytes = 0;
   for (const std::string& path : paths) {
+    if (is_standard_input(path)) return 0;
     std::error_code error;
     const std::uintmax_t size = std::filesystem::file_size(path, error);
     if (error) continue;

@@ -14,8 +14,8 @@ namespace tool {
 /// be read sequentially, such as a pipe.
 [[nodiscard]] leat::task<std::optional<leat::compression>> detect_compression(std::string path);
 
-/// Returns the bytes of all files, for a progress line; 0 if a file is compressed, because the size
-/// of its contents is unknown.
+/// Returns the bytes of all files, for a progress line; 0 if one is compressed or standard input,
+/// because the size of its contents is unknown.
 [[nodiscard]] std::uint64_t bytes_of(const std::vector<std::string>& paths);
 
 }  // namespace tool

@@ -50,7 +50,8 @@ void input_options::add_to(CLI::App& app, bool with_policy) {
       ->type_name("HOW");
   as_size(app.add_option("--max-record-size", max_record_size,
                          "Treat a larger record as damaged (default: 1 GiB)\n\n"
-                         "The limit also applies to a line. SIZE is a number of bytes and can "
+                         "The limit also applies to a line, and to a row of csv, for which the "
+                         "default is 16 MiB. SIZE is a number of bytes and can "
                          "have a unit, as in 16MiB."),
           1);
   as_number(app.add_option("--max-ratio", max_ratio,

@@ -19,10 +19,14 @@ namespace {
 
 constexpr const char* standard_input = "/dev/stdin";
 
+bool exists(const std::string& name) {
+  std::error_code ignored;
+  return std::filesystem::exists(name, ignored);
+}
+
 // A file may have such a name, too.
 bool is_pattern(const std::string& name) {
-  std::error_code ignored;
-  return name.find_first_of("*?[") != std::string::npos && !std::filesystem::exists(name, ignored);
+  return name.find_first_of("*?[\\") != std::string::npos && !exists(name);
 }
 
 std::vector<std::string> expand_pattern(const std::string& pattern) {
@@ -48,9 +52,14 @@ std::vector<std::string> expand_paths(const std::vector<std::string>& names) {
   return leat::sync_wait(leat::exclude_tfrecord_indexes(std::move(paths)));
 }
 
+std::string prefer_name(std::string pattern) {
+  const bool is_name = pattern.find('\\') != std::string::npos && exists(pattern);
+  return is_name ? leat::escape_pattern(pattern) : pattern;
+}
+
 std::string resolve_path(std::string name) {
   if (name != "-") return name;
-  // Reopening /dev/stdin by its path would read the replacement of a closed input as an empty file.
+  // Now rather than when it is read: main() has replaced a closed one, which cannot be read either.
   const int flags = ::fcntl(STDIN_FILENO, F_GETFL);
   if (flags < 0 || (flags & O_ACCMODE) == O_WRONLY) {
     throw std::system_error(EBADF, std::generic_category(), "standard input: cannot read");

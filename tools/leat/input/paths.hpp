@@ -11,6 +11,10 @@ namespace tool {
 /// Errors: leat::failure not_found for a pattern without a match; those of resolve_path().
 [[nodiscard]] std::vector<std::string> expand_paths(const std::vector<std::string>& names);
 
+/// Returns a pattern for leat::match_files() that matches only the file of this name, if it exists.
+/// Otherwise, returns `pattern`. match_files() itself never takes a backslash for a part of a name.
+[[nodiscard]] std::string prefer_name(std::string pattern);
+
 /// Returns the path of a name: "-" is standard input. Errors: std::system_error if that is
 /// closed.
 [[nodiscard]] std::string resolve_path(std::string name);

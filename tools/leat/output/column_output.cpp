@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <leat/base/bytes.hpp>
 #include <leat/base/error.hpp>
+#include <leat/codec/compression/compression.hpp>
 #include <leat/codec/example/example_builder.hpp>
 
 #include "input/json_values.hpp"
@@ -84,6 +86,20 @@ std::size_t byte_size(const leat::ragged_tensor& t) {
   std::size_t bytes = t.values.byte_size();
   for (const tensor& level : t.row_splits) bytes += level.byte_size();
   return bytes;
+}
+
+constexpr const char* empty_line = "\"\"";  // readers would skip a blank line
+
+// Returns true if the first line of a file makes readers decompress or decode the file. A field in
+// quotes does not.
+bool is_misread(const std::string& line) {
+  if (line.starts_with("\xEF\xBB\xBF")) return true;                              // UTF-8
+  if (line.starts_with("\xFF\xFE") || line.starts_with("\xFE\xFF")) return true;  // UTF-16
+  const std::string bytes = line + '\n';
+  if (bytes.size() < 3) return false;  // too short for any header
+  const leat::byte_view beginning = leat::as_bytes(bytes);
+  return leat::detect_compression(beginning) != leat::compression::none ||
+         leat::needs_larger_sample(beginning);  // the next lines decide
 }
 
 std::string quote_if_needed(std::string_view field, char delimiter) {
@@ -175,6 +191,7 @@ std::string csv_header(const std::vector<column_info>& columns, char delimiter) 
     if (&c != &columns.front()) line += delimiter;
     line += quote_if_needed(c.name, delimiter);
   }
+  if (line.empty()) return empty_line;
   return line;
 }
 
@@ -186,8 +203,15 @@ std::string csv_line(const column_output& batch, std::size_t record, char delimi
       return quote_if_needed(fmt::format("{}", all[record]), delimiter);
     });
   }
-  if (line.empty()) return "\"\"";  // readers would skip an empty line
+  if (line.empty()) return empty_line;
   return line;
+}
+
+// A quote begins neither compressed data nor a byte order mark.
+std::string csv_first_line(std::string line, char delimiter) {
+  if (!is_misread(line)) return line;
+  line.insert(std::min(line.find(delimiter), line.size()), 1, '"');
+  return '"' + line;
 }
 
 std::string make_example(const column_output& batch, std::size_t record) {

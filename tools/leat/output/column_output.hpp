@@ -50,6 +50,10 @@ struct column_output {
 /// Returns a record as a line of CSV. All columns of the batch are scalars.
 [[nodiscard]] std::string csv_line(const column_output& batch, std::size_t record, char delimiter);
 
+/// Returns the first line of a file of CSV, given without its end. Its first field is put in quotes
+/// if readers would take the beginning of the file for compressed data or a byte order mark.
+[[nodiscard]] std::string csv_first_line(std::string line, char delimiter);
+
 /// Returns a record as a serialized tf.train.Example. The columns are dense or lists, of types that
 /// can_be_feature() accepts.
 [[nodiscard]] std::string make_example(const column_output& batch, std::size_t record);

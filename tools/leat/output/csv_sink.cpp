@@ -28,6 +28,7 @@ leat::tensor empty_text() {
 csv_sink::csv_sink(std::unique_ptr<record_sink> to, const std::vector<csv_field>& columns,
                    char delimiter, bool header)
     : to_(std::move(to)),
+      lines_(*to_, delimiter),
       delimiter_(delimiter),
       ignores_other_features_(!columns.empty()),
       header_due_(header) {
@@ -45,18 +46,23 @@ void csv_sink::start_file(std::string source) {
 }
 
 leat::task<> csv_sink::write(leat::byte_view record) {
-  const auto example = try_decode_example(leat::as_text(record));
-  if (!example) throw_record_error("is not a tf.train.Example: csv cannot be made from it");
-  const column_output row = make_row(*example);
-  const std::string line = csv_line(row, 0, delimiter_);
+  std::string line = csv_line(make_row(decode(record)), 0, delimiter_);
   co_await write_header();
-  co_await to_->write(leat::as_bytes(line));
+  co_await lines_.write(std::move(line));
   ++records_;
 }
 
 leat::task<> csv_sink::close() {
   co_await write_header();  // of a table without rows
   co_await to_->close();
+}
+
+leat::decoded_example csv_sink::decode(leat::byte_view record) const {
+  try {
+    return decode_example(leat::as_text(record));
+  } catch (const leat::decode_error& e) {
+    throw e.at(fmt::format("{}, record {}", source_, records_));
+  }
 }
 
 column_output csv_sink::make_row(const leat::decoded_example& example) {
@@ -121,8 +127,7 @@ leat::task<> csv_sink::write_header() {
   if (!std::exchange(header_due_, false) || columns_.empty()) co_return;
   std::vector<column_info> facts(columns_.size());
   for (std::size_t i = 0; i < facts.size(); ++i) facts[i].name = columns_[i].name;
-  const std::string header = csv_header(facts, delimiter_);
-  co_await to_->write(leat::as_bytes(header));
+  co_await lines_.write(csv_header(facts, delimiter_));
 }
 
 }  // namespace tool

@@ -11,6 +11,7 @@
 
 #include "input/csv_rows.hpp"
 #include "output/column_output.hpp"
+#include "output/csv_line_writer.hpp"
 #include "output/record_sink.hpp"
 
 namespace tool {
@@ -32,6 +33,7 @@ class csv_sink final : public record_sink {
 
   /// Errors: leat::failure for a record that cannot be a row, with its file and its index.
   leat::task<> write(leat::byte_view record) override;
+  leat::task<> flush() override { return to_->flush(); }
   leat::task<> close() override;
   std::vector<std::string> paths() const override { return to_->paths(); }
 
@@ -44,12 +46,14 @@ class csv_sink final : public record_sink {
     bool was_empty = false;
   };
 
+  [[nodiscard]] leat::decoded_example decode(leat::byte_view record) const;
   [[nodiscard]] column_output make_row(const leat::decoded_example& example);
   [[nodiscard]] leat::tensor to_value(column& c, const values& v) const;
   [[noreturn]] void throw_record_error(const std::string& why) const;
   leat::task<> write_header();
 
   const std::unique_ptr<record_sink> to_;
+  csv_line_writer lines_;
   std::vector<column> columns_;
   const char delimiter_;
   const bool ignores_other_features_;  // features without a column

@@ -63,6 +63,7 @@ class byte_sink {
   virtual ~byte_sink() = default;
 
   [[nodiscard]] virtual leat::task<> write(leat::byte_view bytes) = 0;
+  [[nodiscard]] virtual leat::task<> flush() { co_return; }
   [[nodiscard]] virtual leat::task<> close() = 0;
 };
 
@@ -74,10 +75,11 @@ class standard_output final : public byte_sink {
     out_.write(leat::as_text(bytes));
     co_return;
   }
-  leat::task<> close() override {
+  leat::task<> flush() override {
     out_.flush();
     co_return;
   }
+  leat::task<> close() override { return flush(); }
 
  private:
   output& out_;
@@ -133,6 +135,12 @@ class plain_sink final : public record_sink {
     if (buffer_.size() >= piece) co_await drain(leat::deflate_flush::none);
   }
 
+  leat::task<> flush() override {
+    if (options_.path != "-" || deflater_) co_return;
+    co_await drain(leat::deflate_flush::none);
+    co_await to_->flush();
+  }
+
   leat::task<> close() override {
     co_await drain(leat::deflate_flush::finish);
     co_await to_->close();
@@ -176,8 +184,26 @@ class plain_sink final : public record_sink {
                         fmt::format("{}: record {} {}", options_.path, records_, why));
   }
 
+  // Readers decompress a file whose first bytes are those of a compressed one. Errors:
+  // leat::failure, so that the conversion can be reversed.
+  void check_beginning() {
+    if (options_.records != format::lines && options_.records != format::fixed) return;
+    const std::size_t missing = leat::compression_sample_size - beginning_.size();
+    const leat::byte_view next = leat::byte_view(buffer_).first(std::min(missing, buffer_.size()));
+    if (next.empty()) return;
+    beginning_.insert(beginning_.end(), next.begin(), next.end());
+    const leat::compression what = leat::detect_compression(beginning_);
+    if (what == leat::compression::none) return;
+    throw leat::failure(
+        leat::errc::failed_precondition,
+        fmt::format("{}: record 0 begins like a {} file, which readers would decompress: compress "
+                    "the output, or write TFRecord files",
+                    options_.path, leat::to_string(what)));
+  }
+
   leat::task<> drain(leat::deflate_flush flush) {
     if (!deflater_) {
+      check_beginning();
       co_await to_->write(buffer_);
       buffer_.clear();
       co_return;
@@ -197,6 +223,7 @@ class plain_sink final : public record_sink {
   const sink_options options_;
   std::optional<leat::deflater> deflater_;
   std::vector<std::byte> buffer_;
+  std::vector<std::byte> beginning_;  // of an uncompressed file, at most compression_sample_size
   std::uint64_t records_ = 0;
   std::size_t size_ = 0;
 };
@@ -246,6 +273,15 @@ bool is_written_index(const std::string& path, const sink_options& sink) {
   }
   std::error_code ignored;
   return std::filesystem::equivalent(path, leat::tfrecord_index_path(sink.path), ignored);
+}
+
+// Returns the absolute path of a file that need not exist, even if links lead to it.
+std::filesystem::path final_path(std::filesystem::path path) {
+  std::error_code ignored;
+  for (int links = 0; links < 40 && std::filesystem::is_symlink(path, ignored); ++links) {
+    path = path.parent_path() / std::filesystem::read_symlink(path, ignored);
+  }
+  return std::filesystem::weakly_canonical("." / path, ignored);
 }
 
 leat::task<std::unique_ptr<record_sink>> open_sharded(sink_options options) {
@@ -298,6 +334,21 @@ leat::task<std::unique_ptr<byte_sink>> open_bytes(const sink_options& options, o
 }
 
 }  // namespace
+
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  if (std::filesystem::equivalent(a, b, ignored)) return true;
+  const std::filesystem::path path = final_path(a);
+  return !path.empty() && path == final_path(b);
+}
+
+bool is_output(const std::string& path, const sink_options& sink) {
+  if (sink.path == "-") return false;
+  if (is_written(path, sink) || is_written_index(path, sink)) return true;
+  if (sink.is_sharded()) return false;
+  return is_same_file(path, sink.path) ||
+         (sink.index && is_same_file(path, leat::tfrecord_index_path(sink.path)));
+}
 
 void throw_if_replaced(const std::string& path, const sink_options& sink) {
   if (sink.path == "-") return;

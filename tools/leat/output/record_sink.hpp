@@ -51,6 +51,12 @@ struct sink_options {
 /// Errors: usage_error.
 void throw_if_replaced(const std::string& path, const sink_options& sink);
 
+/// Returns true if the sink creates or replaces a file of this name. The file need not exist.
+[[nodiscard]] bool is_output(const std::string& path, const sink_options& sink);
+
+/// Returns true if both paths lead to the same file, which need not exist.
+[[nodiscard]] bool is_same_file(const std::string& a, const std::string& b);
+
 /// Writes records. Its files appear under their names when close() succeeds. If it is destroyed
 /// without close(), it leaves no files.
 class record_sink {
@@ -61,6 +67,9 @@ class record_sink {
   virtual ~record_sink() = default;
 
   [[nodiscard]] virtual leat::task<> write(leat::byte_view record) = 0;
+  /// Writes the records so far to standard output. No effect on files, and on compressed data,
+  /// which would become larger.
+  [[nodiscard]] virtual leat::task<> flush() { co_return; }
   [[nodiscard]] virtual leat::task<> close() = 0;
   /// Returns the files that exist after close().
   [[nodiscard]] virtual std::vector<std::string> paths() const = 0;
@@ -76,7 +85,8 @@ struct copy_totals {
   std::uint64_t payload_bytes = 0;
 };
 
-/// Writes the records of a reader to a sink, and counts them in `sum`.
+/// Writes the records of a reader to a sink, and counts them in `sum`. The records of a live input,
+/// such as a pipe, are flushed whenever the input has no more at the moment.
 template <class Reader>
 leat::task<> copy_records(Reader& from, record_sink& to, progress& shown, copy_totals& sum) {
   typename Reader::batch_type batch;
@@ -90,6 +100,7 @@ leat::task<> copy_records(Reader& from, record_sink& to, progress& shown, copy_t
     sum.records += batch.size();
     sum.payload_bytes += bytes;
     shown.add(bytes);
+    if (from.status().is_stream) co_await to.flush();
   }
 }
 

@@ -6,6 +6,8 @@
 #include <leat/io/file/match_files.hpp>
 
 #include "input/json_values.hpp"
+#include "input/paths.hpp"
+#include "output/csv_line_writer.hpp"
 #include "terminal/text.hpp"
 
 namespace tool {
@@ -54,7 +56,7 @@ class printing_sink final : public batch_sink {
 class writing_sink final : public batch_sink {
  public:
   writing_sink(std::unique_ptr<record_sink> to, const pipeline_plan& plan)
-      : to_(std::move(to)), output_(plan.output) {
+      : to_(std::move(to)), output_(plan.output), lines_(*to_, output_.delimiter) {
     if (output_.sink.records == format::csv && output_.header) columns_ = plan.columns();
   }
 
@@ -65,11 +67,17 @@ class writing_sink final : public batch_sink {
   leat::task<> take(const column_output& batch) override {
     co_await write_header();
     for (std::size_t i = 0; i < batch.records; ++i) {
-      const std::string record = output_.sink.records == format::csv
-                                     ? csv_line(batch, i, output_.delimiter)
-                                     : make_example(batch, i);
-      co_await to_->write(leat::as_bytes(record));
+      if (output_.sink.records == format::csv) {
+        co_await lines_.write(csv_line(batch, i, output_.delimiter));
+      } else {
+        const std::string example = make_example(batch, i);
+        co_await to_->write(leat::as_bytes(example));
+      }
     }
+  }
+
+  leat::task<> show() override {
+    if (output::is_terminal()) co_await to_->flush();
   }
 
   leat::task<> close() override {
@@ -83,29 +91,45 @@ class writing_sink final : public batch_sink {
   leat::task<> write_header() {
     const std::vector<column_info> columns = std::exchange(columns_, {});
     if (columns.empty()) co_return;
-    const std::string header = csv_header(columns, output_.delimiter);
-    co_await to_->write(leat::as_bytes(header));
+    co_await lines_.write(csv_header(columns, output_.delimiter));
   }
 
   const std::unique_ptr<record_sink> to_;
   const output_plan output_;
+  csv_line_writer lines_;
   std::vector<column_info> columns_;  // of the header that is not yet written
 };
 
-leat::task<> reject_own_input(const pipeline_plan& plan) {
-  if (plan.output.sink.path == "-") co_return;
-  const std::vector<std::string> inputs = co_await leat::match_files(plan.source.files());
-  for (const std::string& path : inputs) throw_if_replaced(path, plan.output.sink);
+// The log is appended to a file that exists.
+void reject_quarantine(const std::string& quarantine, const std::string& use) {
+  throw usage_error(quarantine + ": the quarantine file is " + use +
+                    ": choose another path for 'quarantine'");
 }
 
 }  // namespace
+
+leat::task<> reject_own_input(const pipeline_plan& plan, std::string declaration) {
+  const std::string& quarantine = plan.source.quarantine;
+  const bool writes = plan.output.what == output_plan::kind::write && plan.output.sink.path != "-";
+  if (!writes && quarantine.empty()) co_return;
+  std::vector<std::string> inputs = co_await leat::match_files(plan.source.files());
+  inputs.push_back(std::move(declaration));
+  for (const std::string& path : inputs) {
+    if (writes) throw_if_replaced(path, plan.output.sink);
+    if (!quarantine.empty() && is_same_file(quarantine, path)) {
+      reject_quarantine(quarantine, "also the input file " + display_path(path));
+    }
+  }
+  if (writes && !quarantine.empty() && is_output(quarantine, plan.output.sink)) {
+    reject_quarantine(quarantine, "also an output file");
+  }
+}
 
 leat::task<std::unique_ptr<batch_sink>> open_batch_sink(const pipeline_plan& plan, program& p) {
   if (plan.output.what == output_plan::kind::count) co_return nullptr;
   if (plan.output.what == output_plan::kind::print) {
     co_return std::make_unique<printing_sink>(p, plan.is_batched());
   }
-  co_await reject_own_input(plan);
   std::unique_ptr<record_sink> to = co_await open_sink(plan.output.sink, p.out);
   co_return std::make_unique<writing_sink>(std::move(to), plan);
 }

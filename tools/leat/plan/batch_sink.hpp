@@ -24,13 +24,21 @@ class batch_sink {
 
   [[nodiscard]] virtual leat::task<> take(std::span<const leat::byte_view> records) = 0;
   [[nodiscard]] virtual leat::task<> take(const column_output& batch) = 0;
+  /// Shows the elements so far, if standard output is a terminal. A pipe receives them in large
+  /// pieces.
+  [[nodiscard]] virtual leat::task<> show() { co_return; }
   [[nodiscard]] virtual leat::task<> close() = 0;
   /// Returns the files that exist after close().
   [[nodiscard]] virtual std::vector<std::string> paths() const { return {}; }
 };
 
+/// Rejects an output path that is also an input, and a quarantine file that is also an input or an
+/// output. `declaration`: the path of the file that declares the plan, which is an input too.
+/// Errors: usage_error; those of match_files().
+[[nodiscard]] leat::task<> reject_own_input(const pipeline_plan& plan, std::string declaration);
+
 /// Opens the sink of a plan. Returns null for a plan that only counts.
-/// Errors: usage_error for an output path that is also an input; leat::failure.
+/// Errors: usage_error for options that contradict each other; leat::failure.
 [[nodiscard]] leat::task<std::unique_ptr<batch_sink>> open_batch_sink(const pipeline_plan& plan,
                                                                       program& p);
 

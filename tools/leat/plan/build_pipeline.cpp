@@ -1,6 +1,9 @@
 #include "plan/build_pipeline.hpp"
 
+#include <algorithm>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -9,6 +12,7 @@
 #include <leat/io/reader/quarantine_log.hpp>
 #include <leat/pipeline/read_indexed.hpp>
 
+#include "terminal/output.hpp"
 #include "terminal/status.hpp"
 
 namespace tool {
@@ -129,11 +133,24 @@ any_pipeline append_stage(any_pipeline&& p, const decoder_plan& stage) {
       std::move(p));
 }
 
-batched_pipeline to_batched(any_pipeline&& p) {
+// Returns the batch size of records and lines if a plan has no batch stage. A batch is complete
+// when it is full, so each record of a live input, such as a pipe, is a batch if it is to be shown.
+std::size_t default_batch_size(const pipeline_plan& plan) {
+  constexpr std::size_t usual = 64;
+  if (plan.output.what == output_plan::kind::count || !output::is_terminal()) return usual;
+  const auto is_live = [](const std::string& path) {
+    std::error_code ignored;
+    const auto status = std::filesystem::status(path, ignored);
+    return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
+  };
+  return std::ranges::any_of(plan.source.files(), is_live) ? 1 : usual;
+}
+
+batched_pipeline to_batched(any_pipeline&& p, std::size_t size) {
   return std::visit(
-      []<class Pipeline>(Pipeline&& before) -> batched_pipeline {
+      [size]<class Pipeline>(Pipeline&& before) -> batched_pipeline {
         if constexpr (is_view<element<Pipeline>>) {
-          return std::move(before).batch({.batch_size = default_batch_size, .name = "output"});
+          return std::move(before).batch({.batch_size = size, .name = "output"});
         } else {
           return std::move(before);
         }
@@ -164,7 +181,7 @@ batched_pipeline build_pipeline(const pipeline_plan& plan, std::vector<leat::sch
                         stage.what);
     }));
   }
-  return to_batched(*std::move(p));
+  return to_batched(*std::move(p), default_batch_size(plan));
 }
 
 }  // namespace tool

@@ -20,9 +20,6 @@ using batched_pipeline = std::variant<leat::pipeline<std::vector<leat::owned_rec
                                       leat::pipeline<std::vector<leat::owned_line_batch>>,
                                       leat::pipeline<std::vector<column_output>>>;
 
-/// The batch size of records and lines if a plan has no batch stage.
-inline constexpr std::size_t default_batch_size = 64;
-
 /// Creates the pipeline of a plan.
 ///
 /// `on_report` is called for skipped damage, which is also written to `log` if that is not null.

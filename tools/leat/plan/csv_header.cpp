@@ -1,12 +1,12 @@
 // Reads the header lines of CSV files.
 
-#include <filesystem>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <leat/base/error.hpp>
+#include <leat/io/file/file.hpp>
 #include <leat/io/file/match_files.hpp>
 
 #include "input/paths.hpp"
@@ -17,15 +17,22 @@
 namespace tool {
 namespace {
 
-// Returns the last line that the source skips, or nothing if the file ends before it.
+std::size_t& skipped(leat::csv_reader_options& how) { return how.skip_header_records; }
+std::size_t& skipped(leat::line_reader_options& how) { return how.skip_header_lines; }
+
+std::string to_text(leat::byte_view record) { return std::string(leat::as_text(record)); }
+std::string to_text(std::string_view line) { return std::string(line); }
+
+// Returns the last record that the source skips, or nothing if the file ends before it.
+template <class Reader>
 leat::task<std::optional<std::string>> header_line(std::string path,
-                                                   leat::line_reader_options how) {
-  --how.skip_header_lines;
+                                                   typename Reader::options_type how) {
+  --skipped(how);
   how.corruption = {};
-  const auto reader = co_await leat::line_reader::open(std::move(path), std::move(how));
-  leat::line_batch lines;
-  while (co_await reader->read_batch(lines)) {
-    if (!lines.empty()) co_return std::string(lines[0]);
+  const auto reader = co_await Reader::open(std::move(path), std::move(how));
+  typename Reader::batch_type records;
+  while (co_await reader->read_batch(records)) {
+    if (!records.empty()) co_return to_text(records[0]);
   }
   co_return std::nullopt;
 }
@@ -47,18 +54,18 @@ struct file_header {
 };
 
 // Returns the header of all files, which must be the same.
-leat::task<std::optional<file_header>> common_header(
-    const leat::file_source<leat::line_reader>& source, text_position stage) {
+template <class Reader>
+leat::task<std::optional<file_header>> common_header(const leat::file_source<Reader>& source,
+                                                     text_position stage) {
   std::optional<file_header> first;
   for (std::string& path : co_await leat::match_files(source.files)) {
-    std::error_code unknown;  // opening the file reports the error
-    if (std::filesystem::exists(path, unknown) &&
-        !std::filesystem::is_regular_file(path, unknown)) {
+    const leat::file_status status = co_await leat::get_status(path);
+    if (!status.is_regular) {
       throw toml_error{stage, fmt::format("header = true cannot read '{}', which can be read only "
                                           "once: give the header line as a text",
                                           escape_text(display_path(path)))};
     }
-    std::optional<std::string> line = co_await header_line(path, source.reader);
+    std::optional<std::string> line = co_await header_line<Reader>(path, source.reader);
     if (!line) continue;
     if (!first) {
       first.emplace(file_header{std::move(path), std::move(*line)});
@@ -78,8 +85,14 @@ leat::task<> read_headers(pipeline_plan& plan) {
   for (stage_plan& stage : plan.stages) {
     auto* const decoder = std::get_if<decoder_plan>(&stage.what);
     if (!decoder || !decoder->for_header) continue;
-    const auto& source = std::get<leat::file_source<leat::line_reader>>(plan.source.from);
-    const std::optional<file_header> header = co_await common_header(source, stage.where);
+    std::optional<file_header> header;
+    if (const auto* const csv =
+            std::get_if<leat::file_source<leat::csv_reader>>(&plan.source.from)) {
+      header = co_await common_header(*csv, stage.where);
+    } else {
+      header = co_await common_header(
+          std::get<leat::file_source<leat::line_reader>>(plan.source.from), stage.where);
+    }
     if (!header) continue;  // there are no records either
     try {
       decoder->decode = decoder->for_header(header->line);

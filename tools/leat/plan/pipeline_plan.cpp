@@ -153,13 +153,31 @@ void read_writing(toml_table& s, const plan_overrides& overrides, const pipeline
 }
 
 // A stage that reads headers needs a source that skips them.
-void check_header(toml_table& s, const pipeline_plan& plan) {
-  const auto* const decoder = std::get_if<decoder_plan>(&plan.stages.back().what);
-  if (!decoder || !decoder->for_header) return;
-  const auto* const source = std::get_if<leat::file_source<leat::line_reader>>(&plan.source.from);
-  if (source && source->reader.skip_header_lines == 0) {
-    s.add_error("header = true requires skip_header_lines of at least 1 in [source]");
+void check_header(toml_table& s, const source_plan& source) {
+  if (const auto* const lines = std::get_if<leat::file_source<leat::line_reader>>(&source.from)) {
+    if (lines->reader.skip_header_lines == 0)
+      s.add_error("header = true requires skip_header_lines of at least 1 in [source]");
+  } else if (const auto* const csv =
+                 std::get_if<leat::file_source<leat::csv_reader>>(&source.from)) {
+    if (csv->reader.skip_header_records == 0)
+      s.add_error("header = true requires skip_header_records of at least 1 in [source]");
+  } else {
+    s.add_error("header",
+                "only a source of format \"csv\" or \"lines\" has a header: give the header line");
   }
+}
+
+// Checks that the last stage fits the source, if it decodes CSV.
+void check_csv(toml_table& s, const pipeline_plan& plan) {
+  const auto* const decoder = std::get_if<decoder_plan>(&plan.stages.back().what);
+  if (!decoder || !decoder->csv) return;
+  if (decoder->for_header) check_header(s, plan.source);
+  const auto* const source = std::get_if<leat::file_source<leat::csv_reader>>(&plan.source.from);
+  if (!source) return;
+  if (source->reader.delimiter != decoder->csv->delimiter)
+    s.add_error("delimiter", "give the delimiter that [source] has");
+  if (source->reader.quotes != decoder->csv->quotes)
+    s.add_error("quotes", "give the value that [source] has");
 }
 
 // Returns the table of this name, or an empty one.
@@ -267,7 +285,7 @@ pipeline_plan make_plan(const toml_value& document, const plan_overrides& overri
   for (toml_table& s : whole.tables("stage", "stage")) {
     plan.stages.push_back(read_stage(s, kind));
     kind = plan.stages.back().output_kind;
-    check_header(s, plan);
+    check_csv(s, plan);
   }
   toml_table output = part("output");
   plan.output = read_output(output, overrides, plan);

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include <leat/async/task.hpp>
+#include <leat/codec/csv/csv_decoder.hpp>
 #include <leat/io/index/indexed_reader.hpp>
+#include <leat/io/reader/csv_reader.hpp>
 #include <leat/io/reader/fixed_length_reader.hpp>
 #include <leat/io/reader/line_reader.hpp>
 #include <leat/io/reader/tfrecord_reader.hpp>
@@ -41,6 +43,7 @@ struct indexed_source {
 struct source_plan {
   using any =
       std::variant<leat::file_source<leat::tfrecord_reader>, leat::file_source<leat::line_reader>,
+                   leat::file_source<leat::csv_reader>,
                    leat::file_source<leat::fixed_length_reader>,
                    leat::file_source<leat::whole_file_reader>, indexed_source>;
   any from;
@@ -61,6 +64,7 @@ struct decoder_plan {
   std::size_t workers = 0;
   std::vector<column_info> columns;
   function decode;
+  std::optional<leat::csv_options> csv;  ///< of parse_csv
   /// Creates `decode` from the header line of the files; empty if that is not needed.
   /// Errors: leat::failure, if the header lacks a column.
   std::function<function(std::string_view header)> for_header;
@@ -131,6 +135,7 @@ struct plan_overrides {
 
 // Parts of make_plan(). Each reads a table of the document.
 [[nodiscard]] source_plan read_source(toml_table& s, const std::vector<std::string>& files);
+void read_delimiter(toml_table& s, char& to);
 [[nodiscard]] stage_plan read_stage(toml_table& s, element_kind input);
 /// `kind`: "parse_csv", "parse_example" or "decode_raw".
 [[nodiscard]] decoder_plan read_decoder(toml_table& s, const std::string& kind, element_kind input,

@@ -161,7 +161,7 @@ struct header_location {
   [[nodiscard]] bool is_known() const noexcept { return in_files || text; }
 };
 
-header_location read_header(toml_table& s, element_kind input) {
+header_location read_header(toml_table& s) {
   header_location header;
   const toml_value* const v = s.find("header");
   if (!v) return header;
@@ -169,9 +169,6 @@ header_location read_header(toml_table& s, element_kind input) {
     header.text = *text;
   } else if (const bool* const in_files = v->as<bool>()) {
     header.in_files = *in_files;
-    if (*in_files && input != element_kind::lines && input != element_kind::line_batches) {
-      s.add_error("header", "only a source of format \"lines\" has a header: give the header line");
-    }
   } else {
     s.add_value_error("header", *v, "true, false or the header line");
   }
@@ -180,11 +177,7 @@ header_location read_header(toml_table& s, element_kind input) {
 
 leat::csv_options read_csv_options(toml_table& s, bool has_header) {
   leat::csv_options options;
-  std::string delimiter(1, options.delimiter);
-  s.read("delimiter", delimiter);
-  if (delimiter.size() != 1)
-    s.add_error("delimiter", "give one character, such as \";\" or \"\\t\"");
-  options.delimiter = delimiter.empty() ? ',' : delimiter.front();
+  read_delimiter(s, options.delimiter);
   s.read("quotes", options.quotes);
   s.read("na_value", options.na_value);
   if (has_header && s.has("select"))
@@ -204,10 +197,11 @@ decoder_plan::function decode_with(leat::csv_decoder decoder) {
           std::span<const leat::byte_view> lines) { return named_columns(shared->decode(lines)); };
 }
 
-void read_csv(toml_table& s, decoder_plan& plan, element_kind input, std::string& text) {
+void read_csv(toml_table& s, decoder_plan& plan, std::string& text) {
   const std::size_t errors_before = s.error_count();
-  const header_location header = read_header(s, input);
+  const header_location header = read_header(s);
   leat::csv_options options = read_csv_options(s, header.is_known());
+  plan.csv = options;
   static_cast<void>(s.require("columns", "a list of tables {name, dtype, default}"));
   std::vector<leat::csv_column> wanted;
   for (toml_table& column : s.tables("columns", "column")) {
@@ -466,6 +460,17 @@ void read_raw(toml_table& s, decoder_plan& plan, std::string& text) {
 
 }  // namespace
 
+void read_delimiter(toml_table& s, char& to) {
+  std::string text(1, to);
+  s.read("delimiter", text);
+  if (text.size() == 1 && std::string_view("\"\r\n").find(text) == std::string_view::npos) {
+    to = text.front();
+  } else {
+    s.add_error("delimiter",
+                "give one character, such as \";\" or \"\\t\", but no quote or line end");
+  }
+}
+
 decoder_plan read_decoder(toml_table& s, const std::string& kind, element_kind input,
                           std::string& text) {
   decoder_plan plan;
@@ -474,7 +479,7 @@ decoder_plan read_decoder(toml_table& s, const std::string& kind, element_kind i
   s.read("workers", plan.workers, 0, 1024);
   try {
     if (kind == "parse_csv") {
-      read_csv(s, plan, input, text);
+      read_csv(s, plan, text);
     } else if (kind == "parse_example") {
       read_example(s, plan, input, text);
     } else if (kind == "parse_sequence_example") {

@@ -1,5 +1,7 @@
 // Reads the table [source] of a pipeline file.
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <utility>
 
@@ -55,6 +57,14 @@ void read_format(toml_table& s, leat::tfrecord_reader_options& to) {
 void read_format(toml_table& s, leat::line_reader_options& to) {
   s.read("skip_header_lines", to.skip_header_lines, 0);
   s.read_size("max_line_size", to.max_line_size, 0);
+}
+
+void read_format(toml_table& s, leat::csv_reader_options& to) {
+  s.read("skip_header_records", to.skip_header_records, 0);
+  read_delimiter(s, to.delimiter);
+  s.read("quotes", to.quotes);
+  s.read("skip_blank_lines", to.skip_blank_lines);
+  s.read_size("max_record_size", to.max_record_size);
 }
 
 void read_format(toml_table& s, leat::fixed_length_reader_options& to) {
@@ -132,6 +142,7 @@ source_plan read_source(toml_table& s, const std::vector<std::string>& files) {
   static const std::map<std::string, source_reader, std::less<>> formats{
       {"tfrecord", [](toml_table& t) -> any { return read_file_source<leat::tfrecord_reader>(t); }},
       {"lines", [](toml_table& t) -> any { return read_file_source<leat::line_reader>(t); }},
+      {"csv", [](toml_table& t) -> any { return read_file_source<leat::csv_reader>(t); }},
       {"fixed",
        [](toml_table& t) -> any { return read_file_source<leat::fixed_length_reader>(t); }},
       {"whole_files",
@@ -153,7 +164,11 @@ source_plan read_source(toml_table& s, const std::vector<std::string>& files) {
   std::visit(
       [&](auto& source) {
         if (!files.empty()) source.files = files;
-        for (std::string& file : source.files) file = resolve_path(std::move(file));
+        for (std::string& file : source.files) file = prefer_name(resolve_path(std::move(file)));
+        if (source.num_epochs != std::uint64_t{1} &&
+            std::ranges::any_of(source.files, is_standard_input)) {
+          s.add_error("num_epochs", "give 1: standard input can be read only once");
+        }
       },
       plan.from);
   return plan;

@@ -188,7 +188,7 @@ class page_builder {
       const auto note = [&](std::uint64_t count, const char* what) {
         if (count > 0) notes += fmt::format(", {} {}", count, what);
       };
-      note(r.series.discarded, "discarded after a restart");
+      note(r.series.discarded, "discarded, because their steps were repeated");
       note(r.skipped, "damaged");
       items += fmt::format(
           "<li><label><input type=\"checkbox\" id=\"r{}\" checked=\"checked\"/>{}</label> "

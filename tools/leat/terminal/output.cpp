@@ -1,12 +1,13 @@
 #include "terminal/output.hpp"
 
 #include <atomic>
-#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
+
+#include <leat/base/write_all.hpp>
 
 #include "terminal/progress.hpp"
 #include "terminal/status.hpp"
@@ -20,17 +21,6 @@ constexpr std::size_t piece = std::size_t{64} << 10;
 // See write_in_progress(). relaxed: it is compared with itself, and guards nothing.
 std::atomic<std::uint64_t> current_write{0};
 
-// Returns false and sets errno on an error.
-bool write_all(int descriptor, std::string_view text) noexcept {
-  while (!text.empty()) {
-    const ssize_t n = ::write(descriptor, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return true;
-}
-
 }  // namespace
 
 std::string to_line(const json& object) {
@@ -43,8 +33,12 @@ void add_member(json& object, const std::string& name, json value) {
 
 void output::write(std::string_view text) {
   buffer_ += text;
+  if (buffer_.size() >= piece || (text.ends_with('\n') && is_terminal())) flush();
+}
+
+bool output::is_terminal() noexcept {
   static const bool terminal = ::isatty(STDOUT_FILENO) != 0;
-  if (buffer_.size() >= piece || (terminal && text.ends_with('\n'))) flush();
+  return terminal;
 }
 
 void output::write_line(const json& object) { write(to_line(object)); }
@@ -55,11 +49,11 @@ void output::flush() {
   hide_progress();
   static std::uint64_t writes = 0;  // only the printing thread calls this
   current_write.store(++writes, std::memory_order_relaxed);
-  const bool written = write_all(STDOUT_FILENO, text);
+  const std::error_code error = leat::write_all(STDOUT_FILENO, text);
   current_write.store(0, std::memory_order_relaxed);
-  if (written) return;
-  if (errno == EPIPE) throw ended_by_signal{SIGPIPE};
-  throw std::system_error(errno, std::generic_category(), "standard output: cannot write");
+  if (!error) return;
+  if (error == std::errc::broken_pipe) throw ended_by_signal{SIGPIPE};
+  throw std::system_error(error, "standard output: cannot write");
 }
 
 std::uint64_t write_in_progress() noexcept { return current_write.load(std::memory_order_relaxed); }
@@ -68,7 +62,7 @@ palette::palette(colors when) : on_(when == colors::always) {
   if (when != colors::automatic) return;
   const char* const objection = std::getenv("NO_COLOR");
   const char* const terminal = std::getenv("TERM");
-  on_ = ::isatty(STDOUT_FILENO) != 0 && (!objection || !*objection) && terminal &&
+  on_ = output::is_terminal() && (!objection || !*objection) && terminal &&
         std::string_view(terminal) != "dumb";
 }
 
@@ -78,8 +72,12 @@ std::string palette::paint(std::string_view color, std::string_view text) const 
 }
 
 void print_error(std::string_view text) {
+  print_plain_error("leat: " + escape_controls(text) + "\n");
+}
+
+void print_plain_error(std::string_view text) {
   hide_progress();
-  write_all(STDERR_FILENO, "leat: " + escape_controls(text) + "\n");
+  static_cast<void>(leat::write_all(STDERR_FILENO, text));
 }
 
 }  // namespace tool

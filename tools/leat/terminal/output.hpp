@@ -38,6 +38,9 @@ class output {
   /// Writes the buffered text. On a terminal, write() does this after each line.
   void flush();
 
+  /// Returns true if standard output is a terminal.
+  [[nodiscard]] static bool is_terminal() noexcept;
+
  private:
   std::string buffer_;
 };
@@ -64,5 +67,8 @@ class palette {
 
 /// Prints "leat: text" on standard error, on one line, with control characters escaped.
 void print_error(std::string_view text);
+
+/// Prints a text on standard error as it is.
+void print_plain_error(std::string_view text);
 
 }  // namespace tool

@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include <leat/base/write_all.hpp>
+
 #include "terminal/text.hpp"
 
 namespace tool {
@@ -29,7 +31,7 @@ std::string time_left_text(double seconds) {
 
 void show_line(std::string_view text) {
   const std::string line = fmt::format("\r\x1b[K{}", text);
-  static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));
+  static_cast<void>(leat::write_all(STDERR_FILENO, line));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "trace/trace_summary.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace tool {
@@ -19,15 +20,18 @@ std::string argument(const json& event, const char* name) {
   return found == arguments->end() ? std::string() : found->get<std::string>();
 }
 
-std::vector<std::pair<std::string, std::string>> other_arguments(const json& event) {
+std::vector<std::pair<std::string, std::string>> task_locals(const json& event) {
+  constexpr std::string_view prefix = "local.";
   std::vector<std::pair<std::string, std::string>> found;
   for (const auto& [name, value] : event.at("args").items()) {
-    if (name != "task" && name != "from" && name != "until") found.emplace_back(name, value);
+    if (name.starts_with(prefix)) found.emplace_back(name.substr(prefix.size()), value);
   }
   return found;
 }
 
-bool is_longer(const trace_run& a, const trace_run& b) { return a.lasted > b.lasted; }
+bool is_longer(const trace_run& a, const trace_run& b) {
+  return a.lasted != b.lasted ? a.lasted > b.lasted : a.begin < b.begin;
+}
 
 }  // namespace
 
@@ -59,13 +63,16 @@ void trace_summary::add_metadata(const json& event, const std::string& name) {
   }
 }
 
+// `longest` is a heap until finish(), with its shortest run at the front.
 void trace_summary::keep(std::vector<trace_run>& longest, trace_run run) const {
   if (most_ == 0) return;
   if (longest.size() == most_) {
-    if (!is_longer(run, longest.back())) return;
+    if (!is_longer(run, longest.front())) return;
+    std::ranges::pop_heap(longest, is_longer);
     longest.pop_back();
   }
-  longest.insert(std::ranges::upper_bound(longest, run, is_longer), std::move(run));
+  longest.push_back(std::move(run));
+  std::ranges::push_heap(longest, is_longer);
 }
 
 void trace_summary::add_run(const json& event, const std::string& name) {
@@ -75,7 +82,7 @@ void trace_summary::add_run(const json& event, const std::string& name) {
                 .task = name,
                 .from = argument(event, "from"),
                 .until = argument(event, "until"),
-                .values = other_arguments(event)};
+                .values = task_locals(event)};
   length = std::max(length, run.begin + run.lasted);
   ++runs;
   scheduler_totals& on = schedulers[run.scheduler];
@@ -128,6 +135,8 @@ void trace_summary::add_end(const json& event) {
 }
 
 void trace_summary::finish() {
+  std::ranges::sort_heap(longest_runs, is_longer);
+  std::ranges::sort_heap(longest_turns, is_longer);
   for (const auto& [id, t] : live_) {
     if (!t.is_waiting) continue;
     const trace_time waited = length - t.since;

@@ -79,7 +79,8 @@ class trace_summary {
 
   std::map<std::uint64_t, scheduler_totals> schedulers = {};
   std::map<std::string, task_totals> by_name = {};
-  std::vector<trace_run> longest_runs = {};   ///< the longest first, like the next two
+  // After finish(), with the longest first.
+  std::vector<trace_run> longest_runs = {};
   std::vector<trace_run> longest_turns = {};  ///< of several runs
   std::vector<open_wait> open_waits = {};
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "leat/base/braced.hpp"
 
@@ -45,6 +46,8 @@ class blocking_pool {
  public:
   /// Starts no thread yet. Errors: invalid_argument, if the limit is 0.
   explicit blocking_pool(const blocking_pool_options& options = {});
+  /// Creates a pool with default options and a name.
+  explicit blocking_pool(std::string_view name);
   blocking_pool(const blocking_pool&) = delete;
   blocking_pool& operator=(const blocking_pool&) = delete;
   ~blocking_pool();

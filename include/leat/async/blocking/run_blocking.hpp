@@ -86,6 +86,8 @@ class [[nodiscard]] blocking_operation final : public blocking_call {
                 "run_blocking() moved after it was awaited: create a new one for each co_await");
   }
 
+  ~blocking_operation() { end_in_destructor(); }
+
   template <awaitable_of_operation Asio>
   operator Asio() const noexcept;
 
@@ -96,7 +98,7 @@ class [[nodiscard]] blocking_operation final : public blocking_call {
   }
   bool await_suspend(std::coroutine_handle<> h) {
     if (!bound()) attach(h);
-    if (is_stopped_before_start()) return false;
+    if (is_stopped_before_start()) return yield_after_budget();
     begin_wait();
     try {
       start();
@@ -175,9 +177,8 @@ class select_branch<blocking_operation<F>> {
   }
   void request_cancel() noexcept { operation_.request_end_in_select(); }
   [[nodiscard]] bool had_effect() const noexcept { return operation_.had_effect(); }
-  void interrupt(std::error_code ec) noexcept {
-    operation_.ended_by_ =
-        ec == errc::deadline_exceeded ? errc::deadline_exceeded : errc::cancelled;
+  void interrupt(const limit_end& by) noexcept {
+    operation_.ended_by_ = &by;
     if (operation_.current_state() == operation::state::fresh) operation_.set_not_called();
   }
   result_type result() {

@@ -23,7 +23,8 @@ class promise_base;
 ///
 /// A waiting coroutine counts as work of its scheduler, so io_context::run() does not return before
 /// the wait ends. If the scheduler is destroyed first, the operation is withdrawn. It has no effect
-/// then, and the coroutine does not continue: its owner may destroy it later.
+/// then, and the coroutine does not continue: its owner may destroy it later. If the coroutine is
+/// destroyed first, the operation is withdrawn or, if it has ended already, undone.
 class foreign_coroutine_wait : private work_item {
  public:
   foreign_coroutine_wait(const foreign_coroutine_wait&) = delete;
@@ -49,7 +50,14 @@ class foreign_coroutine_wait : private work_item {
   using start_function = bool (*)(foreign_coroutine_wait&);
 
   explicit foreign_coroutine_wait(start_function f) noexcept : start_(f) {}
-  ~foreign_coroutine_wait() { end(); }
+  ~foreign_coroutine_wait() = default;
+
+  /// Ends the wait of a coroutine that is destroyed. The destructor of the derived class calls it
+  /// before the operation is destroyed, which then withdraws or undoes itself.
+  void end_in_destructor() noexcept {
+    if (waits_ || starts_) [[unlikely]]
+      abandon();
+  }
 
   /// Finds the scheduler of the wait. Returns false if there is none.
   [[nodiscard]] bool find_scheduler() noexcept {
@@ -78,6 +86,7 @@ class foreign_coroutine_wait : private work_item {
     return static_cast<foreign_coroutine_wait*>(s.foreign_waits());
   }
   [[nodiscard]] bool start_here();
+  [[gnu::cold]] void abandon() noexcept;
   void end() noexcept;
   static void run_start(work_item& item) noexcept;
 
@@ -85,7 +94,8 @@ class foreign_coroutine_wait : private work_item {
   scheduler* scheduler_ = nullptr;
   std::coroutine_handle<> coroutine_;
   wait_operation* operation_ = nullptr;
-  bool waits_ = false;  // and counts as work, and is in the list of the scheduler
+  bool starts_ = false;  // it is posted, and its operation has not started
+  bool waits_ = false;   // and counts as work, and is in the list of the scheduler
   foreign_coroutine_wait* previous_ = nullptr;
   foreign_coroutine_wait* following_ = nullptr;
   std::exception_ptr error_;
@@ -108,6 +118,7 @@ class [[nodiscard]] foreign_coroutine_awaiter final : public foreign_coroutine_w
   template <class... Arguments>
   explicit foreign_coroutine_awaiter(Arguments&&... arguments)
       : foreign_coroutine_wait(&start), awaited_(std::forward<Arguments>(arguments)...) {}
+  ~foreign_coroutine_awaiter() { end_in_destructor(); }
 
   bool await_ready() {
     if (find_scheduler()) return is_current() && awaited_.await_ready();

@@ -65,8 +65,11 @@ class [[nodiscard]] foreign_wait final : public wait_operation {
   using awaiter = decltype(get_awaiter(std::declval<A>()));
   static_assert(!is_task<std::remove_cvref_t<A>>,
                 "co_await consumes a task: write co_await std::move(task)");
+  static_assert(!is_generator<std::remove_cvref_t<A>>,
+                "an async_generator cannot be awaited: write co_await generator.next()");
   static_assert(
-      is_task<std::remove_cvref_t<A>> || awaiter_for_any<awaiter>,
+      is_task<std::remove_cvref_t<A>> || is_generator<std::remove_cvref_t<A>> ||
+          awaiter_for_any<awaiter>,
       "leat::task cannot await this type: pass leat::use_task to an Asio operation instead of "
       "asio::use_awaitable, and write asio::co_spawn(executor, coroutine, leat::use_task) for an "
       "asio::awaitable");

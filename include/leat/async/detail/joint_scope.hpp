@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <coroutine>
 #include <cstdint>
 #include <exception>
@@ -28,8 +29,12 @@ namespace leat::detail {
 class joint_scope : public task_scope {
  public:
   explicit joint_scope(std::string_view kind, bool keeps_results = true)
-      : task_scope(keeps_results_t{keeps_results}, kind, std::string_view()) {}
+      : task_scope(keeps_results_t{keeps_results}, kind, std::string_view()),
+        awaiting_task_(scheduler::current_task()) {}
   ~joint_scope() override = default;
+
+  /// Returns the task that awaits the tasks of the scope, or null outside a task.
+  [[nodiscard]] const task_context* awaiting_task() const noexcept { return awaiting_task_; }
 
   /// Starts a task on the current scheduler.
   template <class T>
@@ -44,6 +49,10 @@ class joint_scope : public task_scope {
 
   using task_scope::idle;
   using task_scope::when_idle;
+
+  /// Makes the start of the only task run `next` as soon as the task has suspended or ended.
+  /// Returns false, without effect, if the task has begun. Call it on the scheduler of the task.
+  [[nodiscard]] bool run_after_start(work_item& next) noexcept;
 
   /// Asks all tasks to stop.
   void request_stop() noexcept { request_scope_stop(); }
@@ -73,10 +82,17 @@ class joint_scope : public task_scope {
   }
 
  private:
-  void task_failed(std::exception_ptr error) noexcept override { fail(std::move(error)); }
+  friend class leat::task_scope;
 
+  void task_failed(std::exception_ptr error) noexcept override { fail(std::move(error)); }
+  static void start_and_then(work_item& item) noexcept;
+  // The item that run_after_start() has set.
+  [[nodiscard]] static work_item& next_of(const work_item& start) noexcept;
+
+  const task_context* const awaiting_task_;
   std::exception_ptr error_;
   std::exception_ptr cancelled_;
+  work_item* after_start_ = nullptr;
 };
 
 /// The result of one of several tasks; std::monostate for void.
@@ -107,12 +123,28 @@ struct joint_slot<T&> {
   T& get() const noexcept { return *value; }
 };
 
+/// Tells whether a result ends the tasks of a scope with `first_ends`.
+template <class T>
+struct ends_race {
+  static bool with(const T& /*result*/) noexcept { return true; }
+};
+template <class T>
+[[nodiscard]] bool slot_ends_race(const joint_slot<T>& slot) noexcept {
+  if constexpr (std::is_reference_v<T>) {
+    return true;
+  } else {
+    return ends_race<joint_result<T>>::with(*slot.value);
+  }
+}
+
 /// The place of the co_await that awaits the current coroutine, for messages of the library about
-/// its caller.
+/// its caller. Coroutines of the library in between, which have no place, do not count.
 class awaited_at {
  public:
   void bind(promise_base& p, std::coroutine_handle<>) noexcept {
-    where_ = p.parent() ? p.where() : p.context().spawned_at();
+    const promise_base* at = &p;
+    while (at->parent() && at->where().line() == 0) at = at->parent();
+    where_ = at->parent() ? at->where() : p.context().spawned_at();
   }
   bool await_ready() const noexcept { return true; }
   void await_suspend(std::coroutine_handle<>) const noexcept {}
@@ -139,16 +171,33 @@ class tuple_scope final : public joint_scope {
     }
   }
 
+  /// Calls f with each slot, until it returns true.
+  template <class F>
+  bool any(F&& f) {
+    return std::apply([&](auto&... slot) { return (f(slot) || ...); }, slots);
+  }
+  /// Returns a tuple of what f returns for each slot.
+  template <class F>
+  auto transform(F&& f) {
+    return std::apply([&](auto&... slot) { return std::tuple<decltype(f(slot))...>(f(slot)...); },
+                      slots);
+  }
+
   std::tuple<joint_slot<T>...> slots;
 
  private:
   void task_returned(std::uint64_t index, promise_base& p) override {
-    take(index, p, std::index_sequence_for<T...>());
-    if (first_ends_) request_scope_stop();
+    if (take(index, p, std::index_sequence_for<T...>()) && first_ends_) request_scope_stop();
   }
+  // Returns true if the result ends the race.
   template <std::size_t... I>
-  void take(std::uint64_t index, promise_base& p, std::index_sequence<I...> /*unused*/) {
-    static_cast<void>(((index == I && (std::get<I>(slots).take_from(p), true)) || ...));
+  bool take(std::uint64_t index, promise_base& p, std::index_sequence<I...> /*unused*/) {
+    return ((index == I && take_into(std::get<I>(slots), p)) || ...);
+  }
+  template <class Slot>
+  static bool take_into(Slot& slot, promise_base& p) {
+    slot.take_from(p);
+    return slot_ends_race(slot);
   }
 
   const bool first_ends_;
@@ -171,12 +220,26 @@ class vector_scope final : public joint_scope {
     }
   }
 
+  /// Calls f with each slot, until it returns true.
+  template <class F>
+  bool any(F&& f) {
+    return std::any_of(slots.begin(), slots.end(), f);
+  }
+  /// Returns a vector of what f returns for each slot.
+  template <class F>
+  auto transform(F&& f) {
+    std::vector<decltype(f(slots.front()))> results;
+    results.reserve(slots.size());
+    for (joint_slot<T>& slot : slots) results.push_back(f(slot));
+    return results;
+  }
+
   std::vector<joint_slot<T>> slots;
 
  private:
   void task_returned(std::uint64_t index, promise_base& p) override {
     slots[index].take_from(p);
-    if (first_ends_) request_scope_stop();
+    if (first_ends_ && slot_ends_race(slots[index])) request_scope_stop();
   }
 
   const bool first_ends_;

@@ -1,10 +1,8 @@
 #pragma once
 
 #include <coroutine>
-#include <exception>
 #include <source_location>
-#include <string>
-#include <system_error>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -13,70 +11,35 @@
 #include "leat/async/detail/promise.hpp"
 #include "leat/async/detail/result_tuple.hpp"
 #include "leat/async/detail/select_awaiter.hpp"
+#include "leat/async/detail/select_branch_set.hpp"
 #include "leat/async/detail/select_state.hpp"
-#include "leat/async/wait_for_stop.hpp"
-#include "leat/base/error.hpp"
 
 namespace leat::detail {
 
-// The error code with which a limit, which is a sleep or a stop, ends an operation.
-template <class End>
-inline constexpr errc limit_error_code = errc::deadline_exceeded;
-template <>
-inline constexpr errc limit_error_code<stop_wait> = errc::cancelled;
+template <class Operation>
+inline constexpr bool has_no_result = std::is_same_v<branch_result<Operation>, std::monostate>;
+
+/// The result of an operation as a tuple.
+template <class Operation>
+using limited_tuple =
+    result_tuple<std::conditional_t<has_no_result<Operation>, void, branch_result<Operation>>>;
 
 /// The awaitable that with_timeout(), with_deadline() and with_stop() return. Movable until it is
 /// awaited.
-template <class Operation, class End>
-class [[nodiscard]] limited_awaiter {
-  static constexpr bool has_no_result = std::is_same_v<branch_result<Operation>, std::monostate>;
-  using tuple_type =
-      result_tuple<std::conditional_t<has_no_result, void, branch_result<Operation>>>;
-
- public:
-  limited_awaiter(Operation&& operation, End&& end, const std::source_location& where)
-      : select_(where, std::move(operation), std::move(end)) {}
-
-  template <awaitable_of_operation Asio>
-  operator Asio() const noexcept;
-
-  void bind(promise_base& promise, std::coroutine_handle<> h,
-            const std::source_location& where) noexcept {
-    select_.bind(promise, h, where);
-  }
-  bool await_ready() { return select_.await_ready(); }
-  bool await_suspend(std::coroutine_handle<> h) { return select_.await_suspend(h); }
-  auto await_resume() {
-    [[maybe_unused]] auto result = select_.resume_limited(limit_error_code<End>);
-    if constexpr (!has_no_result) return std::get<0>(std::move(result));
-  }
-  tuple_type await_tuple() noexcept {
-    auto [ec, result] = select_.await_tuple();
-    if (!ec && result.index() == 1) ec = make_error_code(limit_error_code<End>);
-    if constexpr (has_no_result) {
-      return tuple_type(ec);
-    } else {
-      return ec ? failed_with<tuple_type>(ec) : tuple_type(ec, std::get<0>(std::move(result)));
-    }
-  }
-
- private:
-  select_awaiter<Operation, End> select_;
-};
-
-/// Specialization for an operation that may be completed in part, and for an irrevocable one.
 ///
-/// The limit begins first, so that there is no effect if one of the two cannot begin.
-template <class Operation, class End>
-  requires partially_completable<Operation>
-class [[nodiscard]] limited_awaiter<Operation, End> {
-  static constexpr bool has_no_result = std::is_same_v<branch_result<Operation>, std::monostate>;
-  using tuple_type =
-      result_tuple<std::conditional_t<has_no_result, void, branch_result<Operation>>>;
+/// It is a select of one argument: itself. A limit of a limit has several ends, the outermost one
+/// first.
+template <class Operation, class... Ends>
+class [[nodiscard]] limited_awaiter {
+  static constexpr bool begins_with_ends = select_argument<limited_awaiter>::is_last;
 
  public:
+  template <class End>
   limited_awaiter(Operation&& operation, End&& end, const std::source_location& where)
-      : select_(where, std::move(end), std::move(operation)) {}
+      : limited_awaiter(unstarted_branches(std::move(operation)), std::move(end), where) {}
+  template <class End, class... Inner>
+  limited_awaiter(limited_awaiter<Operation, Inner...>&& inner, End&& end)
+      : limited_awaiter(inner.release(), std::move(end), inner.where()) {}
 
   template <awaitable_of_operation Asio>
   operator Asio() const noexcept;
@@ -86,31 +49,47 @@ class [[nodiscard]] limited_awaiter<Operation, End> {
     select_.bind(promise, h, where);
   }
   /// Called before await_ready() if await_tuple() will return the result.
-  void omit_message() noexcept { needs_message_ = false; }
-  bool await_ready() {
-    if (needs_message_) select_.keep_message();
-    return select_.await_ready();
-  }
+  void omit_message() noexcept { select_.omit_message(); }
+  bool await_ready() { return select_.await_ready(); }
   bool await_suspend(std::coroutine_handle<> h) { return select_.await_suspend(h); }
   auto await_resume() {
-    auto& branch = select_.finish_partial(make_error_code(limit_error_code<End>));
-    if constexpr (has_no_result) {
-      branch.result();
+    if constexpr (has_no_result<Operation>) {
+      select_.resume_operation();
     } else {
-      return branch.result();
+      return select_.resume_operation();
     }
   }
-  tuple_type await_tuple() noexcept {
-    try {
-      return select_.finish_partial(make_error_code(limit_error_code<End>)).tuple();
-    } catch (...) {
-      return failed_with<tuple_type>(to_error_code(std::current_exception()));
+  limited_tuple<Operation> await_tuple() noexcept {
+    return select_.template operation_tuple<limited_tuple<Operation>>();
+  }
+
+  /// The source location of the innermost limit, for a select.
+  [[nodiscard]] const std::source_location& where() const noexcept { return select_.where(); }
+  /// Moves the branches out, for a select or another limit.
+  [[nodiscard]] auto release() noexcept { return select_.release(); }
+
+ private:
+  template <class... From, class End>
+  limited_awaiter(std::tuple<From&&...> inner, End&& end, const std::source_location& where)
+      : select_(select_state::limit_kind, where, with_end(std::move(inner), std::move(end))) {}
+
+  // The branches of `inner` and one more limit around them, in the order of select_argument.
+  template <class First, class... Inner, class End>
+  static auto with_end(std::tuple<First&&, Inner&&...> inner, End&& end) noexcept {
+    std::tuple<End&&> outermost(std::move(end));
+    if constexpr (begins_with_ends) {
+      return std::tuple_cat(std::move(outermost), std::move(inner));
+    } else {
+      return std::apply(
+          [&](First&& operation, Inner&&... ends) {
+            return std::tuple<First&&, End&&, Inner&&...>(std::move(operation), std::move(end),
+                                                          std::move(ends)...);
+          },
+          std::move(inner));
     }
   }
 
- private:
-  bool needs_message_ = true;
-  select_awaiter<End, Operation> select_;
+  select_awaiter<limited_awaiter> select_;
 };
 
 }  // namespace leat::detail

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <coroutine>
 #include <cstddef>
 #include <exception>
@@ -17,6 +16,7 @@
 
 #include "leat/async/detail/promise.hpp"
 #include "leat/async/detail/result_tuple.hpp"
+#include "leat/async/detail/select_branch_set.hpp"
 #include "leat/async/detail/select_state.hpp"
 #include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
@@ -24,85 +24,52 @@
 namespace leat::detail {
 
 [[nodiscard, gnu::cold]] failure select_cancelled(const std::string& what);
-[[nodiscard, gnu::cold]] failure limit_error(errc end, const std::string& what);
+[[nodiscard, gnu::cold]] failure limit_error(const limit_end& end, const std::string& what);
 
 template <class Operation>
 using branch_result = decltype(std::declval<select_branch<Operation>&>().result());
 
-template <std::size_t I, class Operation>
-struct indexed_branch : select_branch<Operation> {
-  template <class From>
-  indexed_branch(From&& from, select_state& s)
-      : select_branch<Operation>(std::move(from), s, static_cast<int>(I)) {}
-};
+template <class... Arguments>
+using select_result = std::variant<branch_result<operation_of<Arguments>>...>;
 
-template <class Indices, class... Operations>
-struct select_branches;
-template <std::size_t... I, class... Operations>
-struct select_branches<std::index_sequence<I...>, Operations...>
-    : indexed_branch<I, Operations>... {
-  explicit select_branches(select_state& s, Operations&&... operations)
-      : indexed_branch<I, Operations>(std::move(operations), s)... {}
-  select_branches(select_state& s, select_branches&& unstarted)
-      : indexed_branch<I, Operations>(static_cast<indexed_branch<I, Operations>&&>(unstarted),
-                                      s)... {}
-
-  // Calls f with each branch and its number until f returns true.
-  template <class F>
-  bool any(F&& f) {
-    return (f(static_cast<indexed_branch<I, Operations>&>(*this),
-              std::integral_constant<std::size_t, I>()) ||
-            ...);
-  }
-  void describe(std::ostream& out) const { (describe_branch<I, Operations>(out), ...); }
-
-  void describe_first(std::ostream& out) const {
-    using first = std::tuple_element_t<0, std::tuple<Operations...>>;
-    static_cast<const indexed_branch<0, first>&>(*this).describe(out);
-  }
-
- private:
-  // Timers have no names, so the description of the first one gives the number of all: "2 timers".
-  template <std::size_t J, class Operation>
-  void describe_branch(std::ostream& out) const {
-    constexpr int count = (static_cast<int>(std::is_same_v<Operations, Operation>) + ...);
-    constexpr bool is_first = ((I >= J || !std::is_same_v<Operations, Operation>) && ...);
-    if constexpr (plural_name<Operation> == nullptr || count == 1) {
-      out << (J == 0 ? "" : ", or ");
-      static_cast<const indexed_branch<J, Operation>&>(*this).describe(out);
-    } else if constexpr (is_first) {
-      out << (J == 0 ? "" : ", or ") << count << plural_name<Operation>;
-    }
-  }
-};
-
-/// The index of the irrevocable operation, or the number of operations if none is irrevocable.
-template <class... Operations>
-consteval std::size_t irrevocable_index() {
-  constexpr std::array<bool, sizeof...(Operations)> is_irrevocable{irrevocable<Operations>...};
-  std::size_t index = 0;
-  while (index < is_irrevocable.size() && !is_irrevocable[index]) ++index;
-  return index;
+/// The unstarted branches of an argument of a select: an operation, or those of a limit.
+template <class Operation>
+[[nodiscard]] std::tuple<Operation&&> unstarted_branches(Operation&& operation) noexcept {
+  return {std::move(operation)};
+}
+template <class Operation, class... Ends>
+[[nodiscard]] auto unstarted_branches(limited_awaiter<Operation, Ends...>&& limited) noexcept {
+  return limited.release();
 }
 
 /// The awaitable that select() returns. Movable until it is awaited.
-template <class... Operations>
+///
+/// An argument is an operation or a limited_awaiter. The limits of an operation are branches of
+/// their own: if one of them wins, its operation fails with the code of the limit.
+template <class... Arguments>
 class [[nodiscard]] select_awaiter final : public select_state {
- public:
-  using result_type = std::variant<branch_result<Operations>...>;
+  using branch_set = select_branch_set<Arguments...>;
 
-  explicit select_awaiter(const std::source_location& where, Operations&&... operations)
-      : select_state(the_functions, where), branches_(*this, std::move(operations)...) {}
+ public:
+  using result_type = select_result<Arguments...>;
+
+  /// `from` has the unstarted branches of all arguments.
+  template <class... From>
+  select_awaiter(const kind& k, const std::source_location& where, std::tuple<From&&...> from)
+      : select_state(the_functions, k, where), branches_(*this, std::move(from)) {}
   select_awaiter(select_awaiter&& unstarted) noexcept
-      : select_state(the_functions, unstarted.where()),
-        branches_(*this, std::move(unstarted.branches_)) {
-    LEAT_ASSERT(unstarted.winner() == nobody && !unstarted.suspended_,
-                "select moved after it was awaited: create a new one for each co_await");
-  }
+      : select_awaiter(unstarted.what(), unstarted.where(), unstarted.release()) {}
   select_awaiter& operator=(select_awaiter&&) = delete;
   ~select_awaiter() {
     // If the coroutine is destroyed while it waits, no operation may win any more.
     if (suspended_ && !claim(stop)) undo();
+  }
+
+  /// Moves the branches out, for another select or a limit around this one.
+  [[nodiscard]] auto release() noexcept {
+    LEAT_ASSERT(winner() == nobody && !suspended_,
+                "select or limit moved after it was awaited: create a new one for each co_await");
+    return branches_.release();
   }
 
   /// Called by leat::task before anything else.
@@ -111,6 +78,8 @@ class [[nodiscard]] select_awaiter final : public select_state {
     task_ = &promise.context();
     if (where().line() == 0) set_where(awaited_at);  // its first operation does not know its own
   }
+  /// Called before await_ready() if await_tuple() will return the result.
+  void omit_message() noexcept { needs_message_ = false; }
 
   bool await_ready() {
     LEAT_ASSERT(winner() == nobody,
@@ -121,15 +90,15 @@ class [[nodiscard]] select_awaiter final : public select_state {
              claim(static_cast<int>(index()));
     });
     // Do not wait after a stop: operations that were not tried have reserved no memory for a wait.
-    if (stopped && !done) return claim(stop);
-    return done && (!task_ || task_->get_scheduler().consume_budget());
+    if (!done && !(stopped && claim(stop))) return false;
+    return !task_ || task_->get_scheduler().consume_budget();
   }
 
   bool await_suspend(std::coroutine_handle<> h) {
     begin_wait(task_, h);
     if constexpr (has_irrevocable) settle_before_resuming();
     suspended_ = true;
-    if (winner() != nobody) {  // complete, but other ready tasks run first
+    if (winner() != nobody) {  // it has ended, but other ready tasks run first
       wake();
       return true;
     }
@@ -143,65 +112,62 @@ class [[nodiscard]] select_awaiter final : public select_state {
   }
 
   result_type await_resume() {
-    end();
+    const int first = end();
     if (winner() == stop) throw select_cancelled(text());
-    return result();
-  }
-  /// Like await_resume() of an operation and its limit: the messages describe only the operation.
-  result_type resume_limited(errc limit_code) {
-    end();
-    if (winner() == stop) throw limit_error(errc::cancelled, text_of_first());
-    if (winner() == 1) throw limit_error(limit_code, text_of_first());
-    return result();
+    return result(first);
   }
   result_tuple<result_type> await_tuple() noexcept {
-    end();
+    const int first = end();
     const bool stopped = winner() == stop;
     return tuple_of<result_type>(stopped ? make_error_code(errc::cancelled) : std::error_code(),
-                                 [this] { return result(); });
+                                 [this, first] { return result(first); });
   }
 
-  /// Lets the last operation keep its description for the message of its error.
-  void keep_message() noexcept {
-    auto& last = branch<sizeof...(Operations) - 1>();
-    if constexpr (requires { last.keep_message(); }) last.keep_message();
-  }
-
-  /// Ends a select whose last operation may be completed in part, and returns the branch of that
-  /// operation. If another operation has won, the last one fails with `limit_code` unless it is
-  /// already complete.
-  auto& finish_partial(std::error_code limit_code) {
-    const int first = winner();  // end() may replace it by the last operation
-    end();
+  /// Like await_resume(), for the only argument: returns the result of its operation, which a stop
+  /// of the task ends like a limit.
+  auto resume_operation() {
+    const int first = end();
     if (begin_error_) std::rethrow_exception(begin_error_);
-    constexpr std::size_t index = sizeof...(Operations) - 1;
-    auto& last = branch<index>();
-    if (first == stop) limit_code = make_error_code(errc::cancelled);
-    if (first != static_cast<int>(index)) last.interrupt(limit_code);
-    return last;
+    return result_of<branch_set::places[0].operation>(first);
+  }
+  /// Like resume_operation(), but returns the error.
+  template <class Tuple>
+  Tuple operation_tuple() noexcept {
+    constexpr std::size_t operation = branch_set::places[0].operation;
+    const int first = end();
+    if (begin_error_) return failed_with<Tuple>(to_error_code(begin_error_));
+    auto& a = branches_.template get<operation>();
+    const std::optional<limit_end> by = end_of<operation>(first);
+    if constexpr (requires { a.interrupt(*by); }) {
+      if (by) a.interrupt(*by);
+      return a.tuple();
+    } else if (by) {
+      return failed_with<Tuple>(make_error_code(by->code));
+    } else if constexpr (std::tuple_size_v<Tuple> == 1) {
+      return tuple_of<void>({}, [&a] { static_cast<void>(a.result()); });
+    } else {
+      return tuple_of<std::tuple_element_t<1, Tuple>>({}, [&a] { return a.result(); });
+    }
   }
 
  private:
   // Describes the operations that are waited for.
   [[nodiscard]] std::string text() const {
     std::ostringstream out;
-    branches_.describe(out);
+    branches_.describe(out, nobody);
     return std::move(out).str();
   }
-  [[nodiscard]] std::string text_of_first() const {
+  template <std::size_t Operation>
+  [[nodiscard]] std::string text_of() const {
     std::ostringstream out;
-    branches_.describe_first(out);
+    branches_.template get<Operation>().describe(out);
     return std::move(out).str();
   }
 
-  static constexpr std::size_t irrevocable_at = irrevocable_index<Operations...>();
-  static constexpr bool has_irrevocable = irrevocable_at < sizeof...(Operations);
-
-  template <std::size_t I>
-  auto& branch() noexcept {
-    using operation = std::tuple_element_t<I, std::tuple<Operations...>>;
-    return static_cast<indexed_branch<I, operation>&>(branches_);
-  }
+  static constexpr std::size_t branch_count = joined_branches<Arguments...>::size;
+  static constexpr bool has_limits = branch_count > sizeof...(Arguments);
+  static constexpr std::size_t irrevocable_at = branch_set::irrevocable_at;
+  static constexpr bool has_irrevocable = irrevocable_at < branch_count;
 
   // Returns true if the select has ended and nothing will wake the coroutine.
   bool begin() noexcept {
@@ -217,7 +183,7 @@ class [[nodiscard]] select_awaiter final : public select_state {
         return here || winner() != nobody;
       });
       if constexpr (has_irrevocable) {
-        if (!over) here = branch<irrevocable_at>().begin();
+        if (!over) here = begin_irrevocable();
       }
     } catch (...) {
       // No operation has had an effect, unless an earlier one has won in the meantime.
@@ -225,6 +191,20 @@ class [[nodiscard]] select_awaiter final : public select_state {
       if (here) begin_error_ = std::current_exception();
     }
     return here;
+  }
+
+  template <class Self>
+  [[nodiscard]] static auto& irrevocable_branch(Self& self) noexcept {
+    return self.branches_.template get<irrevocable_at>();
+  }
+
+  bool begin_irrevocable() {
+    auto& last = irrevocable_branch(*this);
+    if constexpr (!branch_set::template is_unlimited<irrevocable_at> &&
+                  requires { last.keep_message(); }) {
+      if (needs_message_) last.keep_message();
+    }
+    return last.begin();
   }
 
   // Undoes the winner, because the coroutine is destroyed with its scheduler before it resumes.
@@ -243,40 +223,49 @@ class [[nodiscard]] select_awaiter final : public select_state {
   }
 
   [[nodiscard]] bool is_settling() noexcept {
-    if constexpr (has_irrevocable) return settling_ && !branch<irrevocable_at>().is_over();
+    if constexpr (has_irrevocable) return settling_ && !irrevocable_branch(*this).is_over();
     return false;
   }
 
-  static bool cancel_irrevocable([[maybe_unused]] select_state& s) noexcept {
+  static bool has_pending([[maybe_unused]] const select_state& s) noexcept {
     if constexpr (has_irrevocable) {
-      auto& self = static_cast<select_awaiter&>(s);
-      auto& pending = self.template branch<irrevocable_at>();
-      if (pending.is_over()) return false;
-      self.settling_ = true;
-      pending.request_cancel();
-      return true;
+      return !irrevocable_branch(static_cast<const select_awaiter&>(s)).is_over();
     }
     return false;
   }
 
+  static void end_irrevocable([[maybe_unused]] select_state& s,
+                              [[maybe_unused]] bool may_cancel) noexcept {
+    if constexpr (has_irrevocable) {
+      auto& self = static_cast<select_awaiter&>(s);
+      auto& pending = irrevocable_branch(self);
+      if constexpr (requires { pending.settle_after_begin(); }) {
+        if (pending.settle_after_begin()) return;
+      }
+      self.settling_ = true;
+      if constexpr (requires { pending.wake_at_end(); }) {
+        if (!may_cancel) return pending.wake_at_end();
+      }
+      pending.request_cancel();
+    }
+  }
+
   static bool uses_memory([[maybe_unused]] const select_state& s) noexcept {
     if constexpr (has_irrevocable) {
-      using operation = std::tuple_element_t<irrevocable_at, std::tuple<Operations...>>;
-      const auto& self = static_cast<const select_awaiter&>(s);
-      const auto& pending =
-          static_cast<const indexed_branch<irrevocable_at, operation>&>(self.branches_);
+      const auto& pending = irrevocable_branch(static_cast<const select_awaiter&>(s));
       if constexpr (requires { pending.uses_memory(); }) return pending.uses_memory();
     }
     return false;
   }
 
   // Withdraws the operations that have lost, and makes a provisional winner final. The irrevocable
-  // operation is over: if it had an effect, it wins over another one.
-  void end() noexcept {
+  // operation is over: if it had an effect, it wins over another one, which is the result.
+  int end() noexcept {
     suspended_ = false;
+    const int first = winner();
     if constexpr (has_irrevocable) {
       constexpr int index = static_cast<int>(irrevocable_at);
-      if (winner() != index && winner() != error && branch<irrevocable_at>().had_effect()) {
+      if (first != index && first != error && irrevocable_branch(*this).had_effect()) {
         undo_winner();
         replace_winner(index);
       }
@@ -289,30 +278,83 @@ class [[nodiscard]] select_awaiter final : public select_state {
       }
       return false;
     });
+    return first;
   }
 
-  result_type result() {
+  // The result of the winner. `first` is the result of end().
+  result_type result(int first) {
     if (begin_error_) std::rethrow_exception(begin_error_);
+    auto operation = static_cast<std::size_t>(winner());
+    if constexpr (has_limits) operation = branch_set::places[operation].operation;
     std::optional<result_type> won;
-    branches_.any([&](auto& a, auto index) {
-      if (static_cast<int>(index()) != winner()) return false;
-      won.emplace(std::in_place_index<index()>, a.result());
-      return true;
+    branches_.any([&](auto& /*unused*/, auto index) {
+      if constexpr (branch_set::template is_operation<index()>) {
+        if (index() != operation) return false;
+        won.emplace(std::in_place_index<branch_set::places[index()].argument>,
+                    result_of<index()>(first));
+        return true;
+      }
+      return false;
     });
     return std::move(*won);
   }
 
-  static void describe_all(const select_state& s, std::ostream& out) {
-    static_cast<const select_awaiter&>(s).branches_.describe(out);
+  // The result of an operation that has won, or whose limit has. `first` is the result of end().
+  template <std::size_t Operation>
+  auto result_of([[maybe_unused]] int first) {
+    auto& a = branches_.template get<Operation>();
+    if constexpr (Operation == irrevocable_at || !branch_set::template is_unlimited<Operation>) {
+      const std::optional<limit_end> by = end_of<Operation>(first);
+      if constexpr (requires { a.interrupt(*by); }) {
+        if (by) a.interrupt(*by);
+      } else {
+        if (by) throw limit_error(*by, text_of<Operation>());
+      }
+      return a.result();  // an interrupted operation refers to `by`
+    } else {
+      return a.result();
+    }
   }
 
-  static constexpr functions the_functions{&describe_all, &cancel_irrevocable, &uses_memory};
+  // The limit, or the stop of the task, that was to end an operation; empty if `first`, the result
+  // of end(), is another operation.
+  template <std::size_t Operation>
+  [[nodiscard]] std::optional<limit_end> end_of(int first) noexcept {
+    std::optional<limit_end> end;
+    if (first == stop) end.emplace();
+    branches_.any([&]([[maybe_unused]] auto& a, auto index) {
+      if constexpr (index() != Operation && branch_set::places[index()].operation == Operation) {
+        if (first == static_cast<int>(index())) end = a.as_limit();
+      }
+      return false;
+    });
+    return end;
+  }
+
+  static void describe_all(const select_state& s, std::ostream& out) {
+    const branch_set& branches = static_cast<const select_awaiter&>(s).branches_;
+    if (&s.what() == &select_kind) return branches.describe(out, s.winner());
+    // The only operation of a limited_awaiter.
+    branches.template describe_operation<branch_set::places[0].operation>(out, s.winner(),
+                                                                          ", completed");
+    if (s.winner() == stop) out << ", cancelled";
+  }
+
+  static constexpr functions the_functions{&describe_all, &has_pending, &end_irrevocable,
+                                           &uses_memory};
 
   task_context* task_ = nullptr;
   bool suspended_ = false;
-  bool settling_ = false;  // there is a winner, and the irrevocable operation was asked to end
+  bool settling_ = false;  // there is a winner, and the irrevocable operation has yet to end
+  bool needs_message_ = true;
   std::exception_ptr begin_error_;
-  select_branches<std::index_sequence_for<Operations...>, Operations...> branches_;
+  branch_set branches_;
 };
+
+/// True for what select() returns.
+template <class T>
+inline constexpr bool is_select = false;
+template <class... Arguments>
+inline constexpr bool is_select<select_awaiter<Arguments...>> = true;
 
 }  // namespace leat::detail

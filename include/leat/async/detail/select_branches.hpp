@@ -2,7 +2,9 @@
 
 #include <iosfwd>
 #include <optional>
+#include <source_location>
 #include <stop_token>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -11,6 +13,7 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/wait_for_stop.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat::detail {
 
@@ -26,22 +29,28 @@ template <>
 class select_branch<sleep_wait> : private timer {
  public:
   select_branch(sleep_wait&& operation, select_state& s, int index) noexcept
-      : select_branch(operation.end(), s, index) {}
+      : select_branch(operation.end(), operation.where(), s, index) {}
   select_branch(select_branch&& unstarted, select_state& s, int index) noexcept
-      : select_branch(unstarted.end_, s, index) {}
+      : select_branch(unstarted.end_, unstarted.where_, s, index) {}
   ~select_branch() { withdraw(); }
   [[nodiscard]] bool try_complete() const noexcept { return false; }
   [[nodiscard]] bool begin();
   void withdraw() noexcept;
   [[nodiscard]] std::monostate result() const noexcept { return {}; }
   void describe(std::ostream& out) const;
+  void describe_limit(std::ostream& out, bool expired) const;
+  [[nodiscard]] limit_end as_limit() const noexcept;
 
  private:
-  select_branch(const sleep_end& end, select_state& s, int index) noexcept
-      : timer(&expired), end_(end), select_state_(s), index_(index) {}
+  friend std::string to_text(const timer& t);
+
+  select_branch(const sleep_end& end, const std::source_location& where, select_state& s,
+                int index) noexcept
+      : timer(&expired), end_(end), where_(where), select_state_(s), index_(index) {}
   static void expired(timer& t) noexcept;
 
   const sleep_end end_;
+  const std::source_location where_;
   select_state& select_state_;
   const int index_;
 };
@@ -50,14 +59,22 @@ template <>
 class select_branch<stop_wait> {
  public:
   select_branch(stop_wait&& operation, select_state& s, int index) noexcept
-      : token_(std::move(operation).release()), select_state_(s), index_(index) {}
+      : where_(operation.where()),
+        token_(std::move(operation).release()),
+        select_state_(s),
+        index_(index) {}
   select_branch(select_branch&& unstarted, select_state& s, int index) noexcept
-      : token_(std::move(unstarted.token_)), select_state_(s), index_(index) {}
+      : where_(unstarted.where_),
+        token_(std::move(unstarted.token_)),
+        select_state_(s),
+        index_(index) {}
   [[nodiscard]] bool try_complete() const noexcept { return token_.stop_requested(); }
   [[nodiscard]] bool begin();
   void withdraw() noexcept { callback_.reset(); }
   [[nodiscard]] std::monostate result() const noexcept { return {}; }
   void describe(std::ostream& out) const;
+  void describe_limit(std::ostream& out, bool expired) const;
+  [[nodiscard]] limit_end as_limit() const noexcept { return {errc::cancelled, where_}; }
 
  private:
   struct forward {
@@ -67,6 +84,7 @@ class select_branch<stop_wait> {
     }
   };
 
+  const std::source_location where_;
   std::stop_token token_;
   select_state& select_state_;
   const int index_;

@@ -4,11 +4,24 @@
 #include <cstddef>
 #include <iosfwd>
 #include <source_location>
-#include <system_error>
+#include <string>
 
 #include "leat/async/wait_operation.hpp"
+#include "leat/base/clock.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat::detail {
+
+/// The limit that was to end an operation, or a stop of its task.
+struct limit_end {
+  errc code = errc::cancelled;
+  std::source_location where = {};  ///< of the limit; not set for a stop of the task
+  duration length = {};             ///< of a time limit
+};
+
+/// Returns the limit for a message, such as " (limit of 10 ms at service.cpp:9 in serve)"; empty
+/// for a stop of the task.
+[[nodiscard]] std::string limit_text(const limit_end& end);
 
 /// One select in progress: the wait of its coroutine, and which of its operations has won.
 ///
@@ -38,20 +51,35 @@ class select_state : public wait_operation {
   /// The task that waits; null for another coroutine.
   [[nodiscard]] const task_context* task() const noexcept { return context_; }
 
+  /// Returns true if an irrevocable operation has not ended. Once there is a winner, the coroutine
+  /// waits for that operation.
+  [[nodiscard]] bool is_pending() const noexcept { return functions_.is_pending(*this); }
+
+  /// Completes the timer of operation `index`: it wins, unless the waiting task was asked to stop.
+  /// Asks a pending irrevocable operation to end in this call, before the timers that follow, so
+  /// that a late loop serves a limit before a later timer of the limited task.
+  void expire(int index) noexcept;
+
+  /// The kinds of the two: a select, and a limit on one operation.
+  static const kind select_kind;
+  static const kind limit_kind;
+
  protected:
   /// The functions of a select that depend on the types of its operations.
   struct functions {
     /// Describes the operations.
     void (*describe)(const select_state&, std::ostream&);
-    /// Called when there is a winner. Returns true if an irrevocable operation is pending; it has
-    /// been asked to end and then wakes the select again.
-    bool (*cancel_irrevocable)(select_state&) noexcept;
+    /// Returns true if an irrevocable operation has not ended.
+    bool (*is_pending)(const select_state&) noexcept;
+    /// Asks the pending irrevocable operation to end, because there is a winner, unless code
+    /// outside leat uses its memory and `may_cancel` is false. It then wakes the select again.
+    void (*end_irrevocable)(select_state&, bool may_cancel) noexcept;
     /// Returns true while code outside leat uses the memory of an operation.
     bool (*uses_memory)(const select_state&) noexcept;
   };
 
-  select_state(const functions& f, const std::source_location& where) noexcept
-      : wait_operation(select_kind, where), functions_(f) {}
+  select_state(const functions& f, const kind& k, const std::source_location& where) noexcept
+      : wait_operation(k, where), functions_(f) {}
   ~select_state() = default;
 
   /// Makes wake() wait for the irrevocable operation before the coroutine resumes. Call it after
@@ -60,18 +88,19 @@ class select_state : public wait_operation {
 
  private:
   friend class leat::wait_operation;
+  friend std::string to_text(const work_item& item);
 
   static void settle(work_item& item) noexcept;
   static void cancel(wait_operation& w) noexcept;
   static void describe(const wait_operation& w, std::ostream& out);
   static bool is_pinned(const wait_operation& w) noexcept;
-  static const kind select_kind;
 
   const functions& functions_;
   std::atomic<int> winner_{nobody};
 };
 
-/// The branch of a select for one operation; each kind of operation has its specialisation:
+/// The branch of a select for one operation, or for a limit of one; each kind of operation has its
+/// specialisation:
 ///
 ///     select_branch(Operation&&, select_state&, int index);      // keeps the arguments
 ///     select_branch(select_branch&&, select_state&, int index);  // moves from an untried one
@@ -82,6 +111,11 @@ class select_state : public wait_operation {
 ///     auto result();             // of the winner; throws the operation's error
 ///     void undo() noexcept;      // optional: it has won, and its result is dropped
 ///     void describe(std::ostream&) const;
+///
+/// The branch of a sleep or a stop, which limits another operation, also has
+///
+///     void describe_limit(std::ostream&, bool expired) const;
+///     limit_end as_limit() const noexcept;  // once it has won
 ///
 /// A branch whose undo() may fail has two more. They are called next to an irrevocable operation:
 ///
@@ -123,12 +157,19 @@ template <class Branch>
 ///     bool had_effect() const noexcept;  // once it is over: it completed, failed with an error
 ///                                        // of its own, or has done a part
 ///
-/// If code outside leat uses the memory of the operation until it has ended, the branch also has
-/// `bool uses_memory() const noexcept`, and the scheduler does not destroy the task before.
+/// If the operation begins in a later item than begin(), its branch also has
+/// `bool settle_after_begin() noexcept`. It returns false if the operation has begun; otherwise the
+/// select is settled right after that item.
+///
+/// If code outside leat uses the memory of the operation until it has ended, the scheduler does not
+/// destroy the task before, and the branch has two more:
+///
+///     bool uses_memory() const noexcept;
+///     void wake_at_end() noexcept;  // like request_cancel(), but the operation ends by itself
 ///
 /// It ends on the scheduler of the select. Unless the select has a winner, it claims the select and
-/// wakes it. If another operation has won and request_cancel() has not been called, it does not
-/// wake the select. The destructor of a branch whose operation is pending ends the operation or
+/// wakes it. If another operation has won, it wakes the select only after request_cancel() or
+/// wake_at_end(). The destructor of a branch whose operation is pending ends the operation or
 /// asserts.
 template <class Operation>
 inline constexpr bool irrevocable = false;
@@ -140,11 +181,11 @@ inline constexpr bool undoable = true;
 
 /// An operation that may have done a part when something else ends it. Its branch has two more:
 ///
-///     void interrupt(std::error_code) noexcept;  // sets the error after withdraw();
-///                                                // result() then reports it
-///     auto tuple() noexcept;                     // the code and the result
+///     void interrupt(const limit_end&) noexcept;  // sets the error after withdraw(); result() or
+///                                                 // tuple() follows and reports it
+///     auto tuple() noexcept;                      // the code and the result
 template <class Operation>
 concept partially_completable =
-    requires(select_branch<Operation>& a, std::error_code ec) { a.interrupt(ec); };
+    requires(select_branch<Operation>& a, const limit_end& by) { a.interrupt(by); };
 
 }  // namespace leat::detail

@@ -15,6 +15,7 @@
 #include "leat/async/detail/select_state.hpp"
 #include "leat/async/detail/timer_heap.hpp"
 #include "leat/async/task.hpp"
+#include "leat/base/clock.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat::detail {
@@ -33,10 +34,11 @@ class task_branch {
   [[nodiscard]] bool try_complete() const noexcept { return false; }
   void withdraw() const noexcept {}
   [[nodiscard]] bool is_over() const noexcept { return !scope_ || ended_; }
+  [[nodiscard]] bool settle_after_begin() noexcept { return scope_->run_after_start(state_); }
   void request_cancel() noexcept;
   /// Keeps a description of the wait that a limit ends, for the message of the error.
   void keep_message() noexcept { needs_message_ = true; }
-  void interrupt(std::error_code ec) noexcept { interrupted_by_ = ec; }
+  void interrupt(const limit_end& by) noexcept { interrupted_by_ = &by; }
   void describe(std::ostream& out) const;
 
  protected:
@@ -67,12 +69,16 @@ class task_branch {
 
   void ended() noexcept;
   void print_late() const noexcept;
+  [[nodiscard]] bool is_late() const noexcept {
+    return interrupted_by_ && interrupted_by_->code == errc::deadline_exceeded;
+  }
 
   const int index_;
   bool ended_ = false;
   bool cancel_requested_ = false;
+  time_point cancelled_at_{};  // if cancel_requested_
   bool needs_message_ = false;
-  std::error_code interrupted_by_;
+  const limit_end* interrupted_by_ = nullptr;  // while the result is read
   std::string waited_for_;  // when it was asked to stop; empty if no message needs it
   std::optional<end_wait> end_;
   alarm alarm_{*this};

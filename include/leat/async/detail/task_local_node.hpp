@@ -79,23 +79,38 @@ class task_local_node {
   std::atomic<unsigned> owners_{1};
 };
 
-/// An owner of a node.
+/// Returns the innermost node of the running task; of the task whose frames are being destroyed; or
+/// of the task for which this thread runs a function of run_blocking(). Null if there is none.
+[[nodiscard]] task_local_node* current_task_locals() noexcept;
+
+/// Makes this thread see the values of a task, which waits meanwhile.
+class borrowed_task_locals {
+ public:
+  explicit borrowed_task_locals(task_local_node* locals) noexcept;
+  ~borrowed_task_locals();
+  borrowed_task_locals(const borrowed_task_locals&) = delete;
+  borrowed_task_locals& operator=(const borrowed_task_locals&) = delete;
+
+ private:
+  task_local_node* const before_;
+};
+
+/// An owner of a node, in the frame of the coroutine that has set the value.
 class task_local_owner {
  public:
   /// Takes over one ownership of `node`.
-  explicit task_local_owner(task_local_node& node) noexcept : node_(node) {}
+  explicit task_local_owner(task_local_node& node) noexcept
+      : node_(node), before_(current_task_locals()) {}
   task_local_owner(const task_local_owner&) = delete;
   task_local_owner& operator=(const task_local_owner&) = delete;
-  ~task_local_owner() { node_.release(); }
+  ~task_local_owner();
 
   /// Returns the node.
   [[nodiscard]] task_local_node& node() const noexcept { return node_; }
 
  private:
   task_local_node& node_;
+  task_local_node* const before_;  // seen by the outer frames
 };
-
-/// Returns the innermost node of the running task, or null if it has none or no task runs.
-[[nodiscard]] task_local_node* current_task_locals() noexcept;
 
 }  // namespace leat::detail

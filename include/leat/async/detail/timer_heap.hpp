@@ -1,7 +1,9 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "leat/base/clock.hpp"
@@ -28,6 +30,15 @@ struct timer {
   std::size_t index_ = unset;
 };
 
+/// Returns a description of a timer that is set, for the schedule of a simulation.
+[[nodiscard]] std::string to_text(const timer& t);
+
+/// Returns the whole milliseconds from `now` to `when`; 0 if `when` is in the past.
+[[nodiscard]] inline std::int64_t milliseconds_until(time_point when, time_point now) noexcept {
+  if (when <= now) return 0;
+  return std::chrono::duration_cast<std::chrono::milliseconds>(when - now).count();
+}
+
 /// Timers, earliest first: a binary heap of pointers.
 /// Thread safety: thread-compatible. Cost: O(log n); allocates only when it grows.
 class timer_heap {
@@ -36,6 +47,20 @@ class timer_heap {
   [[nodiscard]] time_point earliest() const noexcept {
     return heap_.empty() ? no_deadline : heap_.front()->when_;
   }
+
+  /// Returns the timer that expires next. Precondition: the heap is not empty.
+  [[nodiscard]] const timer& first() const noexcept { return *heap_.front(); }
+
+  /// Returns a number that is not above the `order_` of the timers that are added from now on.
+  [[nodiscard]] std::uint64_t next_order() const noexcept { return next_order_; }
+
+  /// Returns the first of the timers that were added since next_order() returned `order`, if it is
+  /// set for the same time as first() and after it; null otherwise.
+  /// Cost: O(timers for this time), or O(1) if no timer was added since.
+  [[nodiscard]] timer* first_since(std::uint64_t order) const noexcept;
+
+  /// Makes `t` expire before other timers for the same time. The next pop_due() has to remove it.
+  void put_first(timer& t) noexcept;
 
   void add(timer& t, time_point when);
   bool remove(timer& t) noexcept;
@@ -56,9 +81,10 @@ class timer_heap {
   void place(std::size_t index, timer& t) noexcept;
   void sift_up(std::size_t index, timer& t) noexcept;
   void sift_down(std::size_t index, timer& t) noexcept;
+  void find_since(std::uint64_t order, std::size_t index, timer*& found) const noexcept;
 
   std::vector<timer*> heap_;
-  std::uint64_t next_order_ = 0;
+  std::uint64_t next_order_ = 1;  // 0: see put_first()
 };
 
 }  // namespace leat::detail

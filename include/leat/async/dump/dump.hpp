@@ -34,7 +34,7 @@ struct work_item;
 /// If tasks wait for each other, the last lines name the cycle. They contain "probably" unless no
 /// other task could end the waits.
 ///
-/// Errors: std::bad_alloc; the errors of `out`.
+/// Errors: std::bad_alloc; the errors of `out`. Waits while a nonblocking std::cerr is full.
 /// Thread safety: thread-safe. You may call it in a task, and while contexts with schedulers are
 /// destroyed: a scheduler that a dump queries is destroyed after it has answered.
 /// Cost: a post to each scheduler that has tasks; about 200 bytes of text for each task and each

@@ -19,7 +19,9 @@ struct dump_on_request_options {
   braced<std::string> file = {};  ///< if set, dumps are appended to it, not to `descriptor`
   /// Format of the dumps: `text`, or `json` with one line for each dump.
   dump_format format = dump_format::text;
-  time_span patience = std::chrono::seconds(1);  ///< like the `patience` of dump()
+  /// How long a dump waits for the replies of all schedulers, and then for a descriptor that is
+  /// full. It is written without the late replies. Text that a full pipe does not accept is lost.
+  time_span patience = std::chrono::seconds(1);
 };
 
 /// Writes a dump on each request, by request() or by a signal.
@@ -27,8 +29,10 @@ struct dump_on_request_options {
 ///     leat::dump_on_request on_signal({.signal = SIGUSR1});  // kill -USR1 prints all tasks
 ///
 /// The constructor starts a thread that waits for requests and writes with write(2). A request is
-/// therefore safe in a signal handler, and it works while every scheduler is stuck; the state of
-/// their tasks is then reported as unknown.
+/// therefore safe in a signal handler, and it works while every scheduler is stuck: after
+/// `patience`, the state of their tasks is reported as unknown. Only a thread that is stuck while
+/// it holds a lock of the library, such as in the constructor of a value in a watch, delays the
+/// dump further.
 ///
 /// Each request is followed by a dump that starts after it. Requests that arrive while a dump is
 /// being written share the next one. A text dump starts with the line "leat dump 1 of process
@@ -49,8 +53,9 @@ class dump_on_request {
   dump_on_request(const dump_on_request&) = delete;
   dump_on_request& operator=(const dump_on_request&) = delete;
 
-  /// Writes the dumps that were requested before, and ends the thread. Blocks for up to the
-  /// patience of a dump.
+  /// Writes the dumps that were requested before, and ends the thread. Blocks until the present
+  /// dump and the next one are written: each may take twice the `patience`, and longer if a pipe is
+  /// read slowly.
   ~dump_on_request();
 
   /// Requests a dump and returns immediately. Safe in a signal handler; preserves errno.

@@ -10,22 +10,25 @@
 #include <asio/associated_executor.hpp>
 #include <asio/async_result.hpp>
 #include <asio/execution/executor.hpp>
-#include <asio/executor_work_guard.hpp>
 #include <asio/ts/netfwd.hpp>  // declares any_io_executor
 
 #include "leat/async/condition_wait.hpp"
 #include "leat/async/loop/asio_scheduler.hpp"
 #include "leat/async/loop/detail/asio_operation_ptr.hpp"
+#include "leat/async/loop/detail/work_guard.hpp"
 #include "leat/async/loop/scheduler_executor.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/async/task.hpp"
+#include "leat/base/detail/local_types.hpp"
+
+LEAT_LOCAL_TYPES_BEGIN
 
 namespace leat {
 namespace detail {
 
 /// Returns the scheduler of a type-erased executor: one of an io_context, a scheduler_executor, or
-/// a strand of one of these. Errors: invalid_argument for an executor of another kind.
-[[nodiscard]] scheduler& get_scheduler_of(const asio::any_io_executor& executor);
+/// a strand of one of these. An executor of another kind ends the process.
+[[nodiscard]] scheduler& get_scheduler_of(const asio::any_io_executor& executor) noexcept;
 
 template <class Executor>
 scheduler& get_scheduler_of(const Executor& executor) {
@@ -104,7 +107,7 @@ class async_run_operation final : private task_scope {
                       const std::source_location& where)
       : task_scope("async_run", "", nullptr),
         handler_(std::move(handler)),
-        work_(asio::make_work_guard(handler_, executor)),
+        work_(asio::get_associated_executor(handler_, executor)),
         ended_(*this, where) {}
 
  private:
@@ -144,7 +147,7 @@ class async_run_operation final : private task_scope {
     stop_listening();
     // Memory is given back before the handler is called: it may start the next operation in it.
     Handler handler(std::move(handler_));
-    const auto work = std::move(work_);
+    [[maybe_unused]] const auto work = std::move(work_);
     const std::exception_ptr error = std::move(error_);
     auto result = std::move(result_);
     memory.reset();
@@ -157,7 +160,7 @@ class async_run_operation final : private task_scope {
 
   Handler handler_;
   post_memory post_memory_;
-  asio::executor_work_guard<asio::associated_executor_t<Handler, Executor>> work_;
+  work_guard<asio::associated_executor_t<Handler, Executor>> work_;
   result_slot<T> result_;
   std::exception_ptr error_;
   completion_wait ended_;
@@ -166,21 +169,20 @@ class async_run_operation final : private task_scope {
 }  // namespace detail
 
 /// Starts a task on the scheduler of the executor, and calls a completion handler after the task
-/// has finished. The executor belongs to an io_context, or is a scheduler_executor. Accepts any
-/// completion token.
+/// has finished. The executor belongs to an io_context, directly or through a strand, or is a
+/// scheduler_executor. Accepts any completion token.
 ///
 ///     leat::async_run(io, serve(request), [](std::exception_ptr error, reply r) { ... });
 ///     auto r = co_await leat::async_run(executor, serve(request), asio::use_awaitable);
 ///
 /// With `asio::detached`, the error of the task is lost.
 ///
-/// `executor` must belong to an io_context, directly or through a strand; async_run() asserts this.
+/// An executor without a scheduler, as of a thread_pool, ends the process with a message.
 ///
 /// Completion:    void(std::exception_ptr, T); void(std::exception_ptr) for task<void>. If there is
 ///                an error, the value is T().
 /// Errors:        the handler receives the exception that the task threw. The initiation throws
-///                std::bad_alloc if memory runs out, and invalid_argument if the executor has no
-///                scheduler, as in a thread_pool; no task has then started.
+///                std::bad_alloc if memory runs out; no task has then started.
 /// Cancellation:  terminal, partial and total cancellation request a stop of the task. If the task
 ///                returns nevertheless, the handler receives its result.
 /// Thread safety: thread-safe. The handler runs on its associated executor (default: `executor`),
@@ -244,14 +246,17 @@ auto async_run(Context& io, Body&& body, CompletionToken&& token,
 
 }  // namespace leat
 
+LEAT_LOCAL_TYPES_END
+
 namespace asio {
 
 /// Rejects a leat::task, with an error message that names leat::async_run().
 template <class Where, class T, class CompletionToken>
-void co_spawn(Where&&, leat::task<T>, CompletionToken&&) {
+auto co_spawn(Where&&, leat::task<T> task, CompletionToken&&) {
   static_assert(!std::same_as<leat::task<T>, leat::task<T>>,
                 "asio::co_spawn() cannot start a leat::task: write leat::async_run(executor, task, "
                 "token)");
+  return task;  // so that this is the only error of a caller that awaits the result
 }
 
 }  // namespace asio

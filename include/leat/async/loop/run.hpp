@@ -13,6 +13,9 @@
 #include "leat/base/clock.hpp"
 #include "leat/base/detail/assert.hpp"
 #include "leat/base/detail/is_task.hpp"
+#include "leat/base/detail/local_types.hpp"
+
+LEAT_LOCAL_TYPES_BEGIN
 
 namespace leat {
 
@@ -64,9 +67,9 @@ int run_main(task<void> (*start)(void* main, int& status), void* main, const run
 ///
 ///     int main(int argc, char** argv) { return leat::run(serve(argv[1])); }
 ///
-/// `main` is a task<void> or a task<int>, or a callable that returns one of them. run() creates an
-/// event loop and a scheduler for the call. The task calls the callable, and run() keeps it until
-/// all tasks have finished.
+/// `main` is a task<void> or a task<int>, or a callable that returns one of them, such as the name
+/// of a function. run() creates an event loop and a scheduler for the call. The task calls the
+/// callable, and run() keeps it until all tasks have finished.
 ///
 /// The first of the signals in `options` requests a stop of the task. The second one has its
 /// default effect: it usually terminates the process. See stop_on_signal.
@@ -76,7 +79,8 @@ int run_main(task<void> (*start)(void* main, int& status), void* main, const run
 /// - 128 plus the number of the signal, if the task throws `cancelled` after a signal. run() then
 ///   prints "stopped by SIGTERM", or another name, to standard error;
 /// - 1 if the task throws another exception. run() then prints "error: " and the message of the
-///   exception to standard error. The messages of nested exceptions follow.
+///   exception to standard error. The messages of nested exceptions follow. An exception of an Asio
+///   handler stops the task, and is then reported in the same way.
 ///
 /// Tasks that the main task has started on its scheduler and has not joined, such as the tasks of a
 /// pipeline, are then stopped and joined. Signals have their earlier effect meanwhile.
@@ -92,22 +96,28 @@ template <detail::main_task Main>
 [[nodiscard]] int run(Main&& main, const run_options& options = {},
                       std::source_location where = std::source_location::current()) noexcept {
   using type = std::remove_reference_t<Main>;
-  static_assert(!detail::is_task<std::remove_cv_t<type>> || std::is_same_v<Main, type>,
-                "run() consumes the task: write run(std::move(task))");
-  if constexpr (detail::is_task<std::remove_cv_t<type>>) {
-    static_assert(detail::is_main_task<type>,
-                  "run() needs a task<void> or a task<int>, whose result is the exit code");
-    LEAT_ASSERT(main.valid(), "run() on an empty task: it was moved from or has been awaited");
+  if constexpr (std::is_function_v<type>) {
+    return run(&main, options, where);
   } else {
-    static_assert(detail::is_main_task<std::invoke_result_t<type&>>,
-                  "run() needs a task<void>, a task<int>, or a callable that returns one: write "
-                  "[...]() -> leat::task<> { ...; co_return; }");
+    static_assert(!detail::is_task<std::remove_cv_t<type>> || std::is_same_v<Main, type>,
+                  "run() consumes the task: write run(std::move(task))");
+    if constexpr (detail::is_task<std::remove_cv_t<type>>) {
+      static_assert(detail::is_main_task<type>,
+                    "run() needs a task<void> or a task<int>, whose result is the exit code");
+      LEAT_ASSERT(main.valid(), "run() on an empty task: it was moved from or has been awaited");
+    } else {
+      static_assert(detail::is_main_task<std::invoke_result_t<type&>>,
+                    "run() needs a task<void>, a task<int>, or a callable that returns one: write "
+                    "[...]() -> leat::task<> { ...; co_return; }");
+    }
+    const auto start = [](void* body, int& status) {
+      return detail::store_status(*static_cast<type*>(body), status);
+    };
+    void* const body = const_cast<void*>(static_cast<const volatile void*>(std::addressof(main)));
+    return detail::run_main(start, body, options, where);
   }
-  const auto start = [](void* body, int& status) {
-    return detail::store_status(*static_cast<type*>(body), status);
-  };
-  void* const body = const_cast<void*>(static_cast<const volatile void*>(std::addressof(main)));
-  return detail::run_main(start, body, options, where);
 }
 
 }  // namespace leat
+
+LEAT_LOCAL_TYPES_END

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memory>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -50,7 +52,17 @@ class scheduler_executor {
       function_in_place<Function> here(f);
       if (scheduler_->run_here(here)) return;
     }
-    scheduler_->post(*new posted_function<std::decay_t<Function>>(std::forward<Function>(f)));
+    using item = posted_function<std::decay_t<Function>, detail::standard_frame_allocator<>>;
+    scheduler_->post(*item::make({}, std::forward<Function>(f)));
+  }
+
+  /// Posts a completion of leat, in memory from the completion's own allocator.
+  /// Errors: the exceptions of the allocator.
+  template <class Completion>
+  void post_completion(Completion&& c) const {
+    using allocator = typename std::remove_cvref_t<Completion>::allocator_type;
+    using item = posted_function<std::decay_t<Completion>, allocator>;
+    scheduler_->post(*item::make(c.get_allocator(), std::forward<Completion>(c)));
   }
 
   /// Returns an executor for which execute() never runs a function inside the call.
@@ -93,19 +105,35 @@ class scheduler_executor {
     std::remove_reference_t<Function>& function;
   };
 
-  template <class Function>
+  template <class Function, class Allocator>
   struct posted_function : work_item {
+    using rebound =
+        typename std::allocator_traits<Allocator>::template rebind_alloc<posted_function>;
+    using traits = std::allocator_traits<rebound>;
+
     template <class From>
-    explicit posted_function(From&& f) : function(std::forward<From>(f)) {
+    [[nodiscard]] static posted_function* make(rebound allocator, From&& f) {
+      posted_function* const self = traits::allocate(allocator, 1);
+      try {
+        return ::new (static_cast<void*>(self)) posted_function(allocator, std::forward<From>(f));
+      } catch (...) {
+        traits::deallocate(allocator, self, 1);
+        throw;
+      }
+    }
+    template <class From>
+    posted_function(const rebound& a, From&& f) : allocator(a), function(std::forward<From>(f)) {
       run_ = [](work_item& item) noexcept {
         auto* const self = static_cast<posted_function*>(&item);
         Function own(std::move(self->function));
-        delete self;  // before the call, which may need the memory
+        rebound memory(self->allocator);
+        std::destroy_at(self);
+        traits::deallocate(memory, self, 1);  // before the call, which may need the memory
         if (!scheduler::current_is_ending()) own();
       };
     }
-    static void* operator new(std::size_t size) { return detail::allocate_frame(size); }
-    static void operator delete(void* p, std::size_t size) noexcept { detail::free_frame(p, size); }
+
+    [[no_unique_address]] rebound allocator;
     Function function;
   };
 

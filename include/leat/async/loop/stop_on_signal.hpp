@@ -29,6 +29,11 @@ concept stoppable = stoppable_after_step<Scope> || requires(Scope& scope) { scop
 ///
 /// - Several guards may exist. A signal stops the scopes of all guards that handle it and have not
 ///   received one yet. It has its default effect if there is no such guard.
+/// - A guard that is destroyed with a signal that it has received, before its scheduler has run and
+///   before the program has called signal(), raises the signal again.
+/// - An asio::signal_set that has the signal receives it too, whichever of the two was constructed
+///   first. As long as a set has it, the signal never has its default effect, and no guard raises
+///   it again.
 /// - A signal that is ignored when the first guard for it is constructed stays ignored, as after
 ///   nohup(1). The last guard for a signal restores the earlier handler, unless other code has
 ///   installed another one in the meantime.

@@ -17,7 +17,9 @@ void run_in_own_loop(task<> t, const std::source_location& where);
 
 }  // namespace detail
 
-/// Runs a task on this thread until it finishes. Returns its result or throws its error.
+/// Runs a task on this thread until it finishes. Returns its result or throws its error. If an Asio
+/// handler throws an exception, the task is asked to stop, and sync_wait() throws that exception
+/// when the task has ended.
 ///
 /// Creates an event loop for the call. Use it in main(), in tests and in programs without an event
 /// loop. Do not call it on a scheduler's own thread: `co_await` the task there.

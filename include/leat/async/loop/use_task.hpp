@@ -10,6 +10,15 @@
 #include "leat/async/loop/partial_transfer.hpp"
 #include "leat/async/select.hpp"
 
+namespace asio {
+template <class CompletionToken>
+class redirect_error_t;
+template <class T, class CancellationSlot>
+class cancellation_slot_binder;
+template <class T, class Allocator>
+class allocator_binder;
+}  // namespace asio
+
 namespace leat {
 
 /// The type of use_task.
@@ -91,4 +100,29 @@ template <class First, class Second, class... Others>
 class asio::async_result<leat::use_task_t, First, Second, Others...> {
   static_assert(!std::same_as<First, First>,
                 "use_task needs an operation with one completion signature");
+};
+
+/// Rejects a token that stores the error code elsewhere.
+template <class Signature>
+class asio::async_result<asio::redirect_error_t<leat::use_task_t>, Signature> {
+  static_assert(!std::same_as<Signature, Signature>,
+                "asio::redirect_error() does not support use_task: write co_await "
+                "leat::as_tuple(operation(..., leat::use_task)) to receive the error code");
+};
+
+/// Rejects a token with a cancellation slot, because leat itself cancels the operation.
+template <class CancellationSlot, class Signature>
+class asio::async_result<asio::cancellation_slot_binder<leat::use_task_t, CancellationSlot>,
+                         Signature> {
+  static_assert(!std::same_as<Signature, Signature>,
+                "asio::bind_cancellation_slot() does not support use_task: cancel the operation "
+                "with a limit such as leat::with_timeout(), with leat::with_stop() or in select()");
+};
+
+/// Rejects a token with an allocator.
+template <class Allocator, class Signature>
+class asio::async_result<asio::allocator_binder<leat::use_task_t, Allocator>, Signature> {
+  static_assert(!std::same_as<Signature, Signature>,
+                "asio::bind_allocator() does not support use_task: write leat::use_task alone, "
+                "whose operation is part of the frame of the task");
 };

@@ -51,8 +51,9 @@ class task_local_value final : public task_local_node {
 /// with() keep the value that they inherited. A dump and a trace show the values of named
 /// task-locals whose type has an `operator<<` for std::ostream.
 ///
-/// Only tasks have values. Functions on other threads, such as in run_blocking(), see none: pass
-/// what they need as an argument.
+/// A function of run_blocking() sees the values of the task that waits for it, and so do the
+/// destructors of a task that is destroyed with its scheduler. Other functions outside of tasks see
+/// none: pass what they need as an argument.
 ///
 /// T: an object type that can be moved. Its destructor runs on the thread that ends the last task
 ///    with the value.
@@ -85,8 +86,8 @@ class task_local {
     return run(*this, std::move(value), std::move(body));
   }
 
-  /// Returns the value of the running task, or null if it has none or no task runs on this thread.
-  /// The value lives at least until the task ends or with() returns.
+  /// Returns the value of the running task, or null if it has none. For calls outside of tasks, see
+  /// the class. The value lives at least until the task ends or with() returns.
   [[nodiscard]] const T* get() const noexcept { return find(detail::current_task_locals()); }
 
   /// Returns the value of `t`, or null. For hooks: call it on the thread of the task's scheduler.

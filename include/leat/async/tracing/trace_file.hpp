@@ -55,9 +55,10 @@ class trace_file {
   /// Like close(), but prints an error to standard error.
   ~trace_file();
 
-  /// Ends the recording and writes what is left. Blocks for the time that this takes. Further calls
-  /// have no effect. If the trace has reached `max_bytes`, this is not an error: the last event of
-  /// the file states it.
+  /// Ends the recording, writes what is left and closes the file. Blocks for the time that this
+  /// takes. Events that other threads record during the call may be missing, and do not count as
+  /// dropped. Further calls have no effect. If the trace has reached `max_bytes`, this is not an
+  /// error: the last event of the file states it.
   /// Errors: std::system_error if the file could not be written, for example because the disk is
   ///         full. The message names the file and the offset; what was written before is a valid
   ///         trace that is cut off.

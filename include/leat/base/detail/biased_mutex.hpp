@@ -64,6 +64,11 @@ class LEAT_CAPABILITY("mutex") biased_mutex {
     return try_lock_as_owner() || lock_shared_with_others();
   }
 
+  /// Locks it for fork(), also against a thread that is about to take the ownership from this one;
+  /// that thread would still hold the mutex in the child. Leave with unlock(false). An ownership of
+  /// the calling thread remains; any other one is revoked.
+  void lock_for_fork() noexcept LEAT_ACQUIRE() LEAT_NO_ANALYSIS;
+
   /// Returns true if no thread has locked it yet.
   [[nodiscard]] bool never_locked() const noexcept {
     // Relaxed: a lock that happened before this call is seen anyway.

@@ -95,4 +95,21 @@ class frame_cache_bypass {
 /// Blocks that this thread has allocated less those that it has freed.
 [[nodiscard]] inline std::ptrdiff_t live_frames() noexcept { return frame_cache::local.live; }
 
+/// The frame allocator as an allocator of the standard library.
+template <class T = void>
+struct standard_frame_allocator {
+  using value_type = T;
+  standard_frame_allocator() = default;
+  template <class U>
+  standard_frame_allocator(const standard_frame_allocator<U>&) noexcept {}
+  [[nodiscard]] T* allocate(std::size_t n) {
+    return static_cast<T*>(allocate_frame(n * sizeof(T)));
+  }
+  void deallocate(T* p, std::size_t n) noexcept { free_frame(p, n * sizeof(T)); }
+  template <class U>
+  bool operator==(const standard_frame_allocator<U>&) const noexcept {
+    return true;
+  }
+};
+
 }  // namespace leat::detail

@@ -6,6 +6,8 @@ namespace leat {
 
 template <class T>
 class task;
+template <class T>
+class async_generator;
 
 namespace detail {
 
@@ -13,6 +15,11 @@ template <class T>
 inline constexpr bool is_task = false;
 template <class T>
 inline constexpr bool is_task<task<T>> = true;
+
+template <class T>
+inline constexpr bool is_generator = false;
+template <class T>
+inline constexpr bool is_generator<async_generator<T>> = true;
 
 /// True for a type that does nothing until it is awaited: a task, an operation such as queue.pop(),
 /// an awaitable of Asio or another library.

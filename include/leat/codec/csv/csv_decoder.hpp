@@ -61,16 +61,17 @@ struct csv_options {
 ///                                      csv_column::optional("unknown")});
 ///     leat::tensor_tuple columns = decoder.decode(lines);  // three tensors of [lines.size()]
 ///
-/// A record is one line without its line end. CR and LF before a field are skipped. A field that
-/// begins with a quote ends with a quote, which the delimiter or the end of the record follows. Any
-/// other field contains no quote, CR or LF. A record that ends with a delimiter ends with an empty
-/// field. An empty record has no fields.
+/// A record is the text of one row without its line end, as csv_reader delivers it. CR and LF
+/// before a field are skipped. A field that begins with a quote ends with a quote, which the
+/// delimiter or the end of the record follows. Any other field contains no quote, CR or LF. A
+/// record that ends with a delimiter ends with an empty field. An empty record has no fields.
 ///
 /// The fields of a column have these forms:
 ///
 /// - Integers: decimal digits, optionally with a minus sign, optionally with spaces around them.
-/// - Floats: the format of std::strtod, in any locale, optionally with spaces around it. A number
-///   that is too large becomes infinity.
+/// - Floats: decimal or, after 0x, hexadecimal numbers, "inf", "infinity" and "nan" in any case,
+///   optionally with a sign, optionally with spaces around them. The locale has no effect. A number
+///   that is too large becomes infinity. Of the forms of std::strtod, only "nan(...)" is an error.
 /// - Strings: all bytes, including spaces.
 ///
 /// Thread safety: thread-safe.
@@ -101,11 +102,19 @@ class csv_decoder {
   ///
   /// - a column has no name;
   /// - the header does not have a name, and the message lists its names, or has the name twice;
-  /// - the quotes of the header are malformed;
+  /// - the header is UTF-16, or its quotes are malformed;
   /// - `options.select` is not empty.
   [[nodiscard]] static csv_decoder for_header(std::string_view header,
                                               std::vector<csv_column> columns,
                                               csv_options options = {});
+
+  /// Returns the names in the header line of a file, as for_header() reads them. An empty header
+  /// has no names. `options`: only the delimiter and the quotes have an effect.
+  ///
+  /// Errors: invalid_argument, if the delimiter is invalid, or the header is UTF-16 or has
+  ///         malformed quotes; std::bad_alloc.
+  [[nodiscard]] static std::vector<std::string> header_names(std::string_view header,
+                                                             const csv_options& options = {});
 
   csv_decoder(csv_decoder&&) noexcept;
   csv_decoder& operator=(csv_decoder&&) noexcept;

@@ -8,6 +8,7 @@
 
 #include "leat/base/bytes.hpp"
 #include "leat/codec/decode_error.hpp"
+#include "leat/codec/example/example_options.hpp"
 #include "leat/tensor/tensor.hpp"
 
 namespace leat {
@@ -34,6 +35,6 @@ struct decoded_example {
 ///
 /// Errors: decode_error for bytes that are neither message. std::bad_alloc.
 /// Cost:   O(bytes); one or two allocations for each feature.
-[[nodiscard]] decoded_example decode_example(byte_view record);
+[[nodiscard]] decoded_example decode_example(byte_view record, example_options options = {});
 
 }  // namespace leat

@@ -88,7 +88,8 @@ class feature_values {
 /// The message contains the features in the order in which they were added. Its bytes are those
 /// that protobuf writes for the same order; lists of numbers are packed.
 ///
-/// Thread safety: thread-compatible. Errors: std::bad_alloc.
+/// Thread safety: thread-compatible.
+/// Errors: invalid_argument for a key that is not UTF-8, because readers refuse it. std::bad_alloc.
 class example_builder {
  public:
   /// Adds a feature. Add each key only once: if a key occurs again, readers use the last feature.
@@ -109,7 +110,8 @@ class example_builder {
 ///     example.context("id", {7});
 ///     example.list("words").step({"the"}).step({"whole", "text"});
 ///
-/// Thread safety: thread-compatible. Errors: std::bad_alloc.
+/// Thread safety: thread-compatible.
+/// Errors: invalid_argument for a key that is not UTF-8, because readers refuse it. std::bad_alloc.
 class sequence_example_builder {
  public:
   /// Adds a feature to the context.

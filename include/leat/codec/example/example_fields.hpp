@@ -16,6 +16,7 @@
 
 #include "leat/base/bytes.hpp"
 #include "leat/codec/decode_error.hpp"
+#include "leat/codec/example/example_options.hpp"
 #include "leat/tensor/dtype.hpp"
 #include "leat/tensor/shape.hpp"
 
@@ -162,13 +163,14 @@ struct member_access<Member> {
 /// Reads the requested features of an Example into an object.
 class example_reader {
  public:
-  explicit example_reader(std::vector<example_target> targets);
+  example_reader(std::vector<example_target> targets, example_options options);
   void read(byte_view record, void* object) const;
 
  private:
-  [[nodiscard]] std::size_t find_slot(std::string_view key) const noexcept;
+  [[nodiscard]] std::size_t find_slot(std::string_view key) const;
 
   std::vector<example_target> targets_;  // by key
+  example_options options_;
 };
 
 }  // namespace detail
@@ -263,11 +265,13 @@ class example_fields {
  public:
   /// Creates a reader of `fields`.
   ///
-  /// Errors: invalid_argument, if there are no fields or if two fields have the same key.
-  explicit example_fields(const std::vector<example_field<T>>& fields)
-      : reader_(make_targets(fields)) {}
-  explicit example_fields(std::initializer_list<example_field<T>> fields)
-      : reader_(make_targets(fields)) {}
+  /// Errors: invalid_argument, if there are no fields, if two fields have the same key, or if a key
+  ///         is not UTF-8 although `options.check_utf8` is true.
+  explicit example_fields(const std::vector<example_field<T>>& fields, example_options options = {})
+      : reader_(make_targets(fields), options) {}
+  explicit example_fields(std::initializer_list<example_field<T>> fields,
+                          example_options options = {})
+      : reader_(make_targets(fields), options) {}
 
   /// Parses one record. Returns a T; members without a field have the values of T{}.
   ///

@@ -6,6 +6,7 @@
 #include "leat/base/bytes.hpp"
 #include "leat/base/detail/pimpl.hpp"
 #include "leat/codec/decode_error.hpp"
+#include "leat/codec/example/example_options.hpp"
 #include "leat/codec/example/features.hpp"
 
 namespace leat {
@@ -23,12 +24,14 @@ namespace leat {
 /// A feature is missing if the record does not contain it or if it is present without a kind. An
 /// empty list of the right kind is a list of 0 values. If a key occurs more than once in a record,
 /// the last occurrence counts. The wire format is read as protobuf reads it: lists may be packed,
-/// unpacked or both, map entries may be in any order, and unknown fields are skipped.
+/// unpacked or both, map entries may be in any order, and unknown fields are skipped. As in
+/// protobuf, a record with a name that is not UTF-8 is an error, even if the feature is not
+/// requested, unless example_options::check_utf8 is false.
 ///
 /// Thread safety: thread-safe.
 /// TensorFlow: tf.parse_example, tf.parse_single_example. Differs from TensorFlow: the indices of a
-/// sparse feature are checked against its size; truncated packed floats are an error; no error
-/// message contains the record.
+/// sparse feature are checked against its size; truncated packed floats are an error, as are names
+/// that are not UTF-8; no error message contains the record.
 class example_parser {
  public:
   /// Creates a parser for `features`.
@@ -44,8 +47,9 @@ class example_parser {
   ///   index keys;
   /// - a ragged_feature with an empty key, a row_splits_type other than int32 and int64, or a
   ///   length below 1;
-  /// - a key that two features request with different types, or both as dense and as sparse.
-  explicit example_parser(feature_map features);
+  /// - a key that two features request with different types, or both as dense and as sparse;
+  /// - a key that is not UTF-8, unless `options.check_utf8` is false.
+  explicit example_parser(feature_map features, example_options options = {});
   example_parser(example_parser&&) noexcept;
   example_parser& operator=(example_parser&&) noexcept;
   ~example_parser();

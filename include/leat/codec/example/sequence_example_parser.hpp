@@ -6,6 +6,7 @@
 #include "leat/base/bytes.hpp"
 #include "leat/base/detail/pimpl.hpp"
 #include "leat/codec/decode_error.hpp"
+#include "leat/codec/example/example_options.hpp"
 #include "leat/codec/example/features.hpp"
 
 namespace leat {
@@ -35,8 +36,8 @@ struct parsed_sequences {
 ///     const leat::parsed_sequences all = parser.parse(records);
 ///     use(all.sequences.dense("frames"), all.lengths.dense("frames"));
 ///
-/// The rules of example_parser for missing features, repeated keys and the wire format apply here
-/// too.
+/// The rules of example_parser for missing features, repeated keys, names that are not UTF-8, and
+/// the wire format apply here too.
 ///
 /// Thread safety: thread-safe.
 /// TensorFlow: tf.io.parse_sequence_example, tf.io.parse_single_sequence_example. Differs from
@@ -48,7 +49,7 @@ class sequence_example_parser {
   ///
   /// Errors: invalid_argument, with the name of the feature: as in example_parser; no feature in
   ///         either map; a type of feature that `sequences` does not accept.
-  sequence_example_parser(feature_map context, feature_map sequences);
+  sequence_example_parser(feature_map context, feature_map sequences, example_options options = {});
   sequence_example_parser(sequence_example_parser&&) noexcept;
   sequence_example_parser& operator=(sequence_example_parser&&) noexcept;
   ~sequence_example_parser();

@@ -12,9 +12,12 @@
 #include "leat/async/select.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/clock.hpp"
+#include "leat/base/detail/local_types.hpp"
 #include "leat/base/error.hpp"
 #include "leat/input/detail/producer_list.hpp"
 #include "leat/queue/queue_base.hpp"
+
+LEAT_LOCAL_TYPES_BEGIN
 
 namespace leat::detail {
 
@@ -53,3 +56,5 @@ template <class Item, class Queue>
 }
 
 }  // namespace leat::detail
+
+LEAT_LOCAL_TYPES_END

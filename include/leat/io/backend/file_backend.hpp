@@ -27,7 +27,8 @@ struct file_status {
   bool is_regular = false;
   /// True for a directory.
   bool is_directory = false;
-  bool is_stream = false;  ///< can only be read in sequence: a pipe, a terminal, a socket
+  /// True if it can only be read in sequence: a pipe, a terminal, a socket, a descriptor_path().
+  bool is_stream = false;
 };
 
 /// One operation on a file, which a file_backend performs.

@@ -54,8 +54,10 @@ class [[nodiscard]] file_operation final : public wait_operation {
   file_backend& backend_;
   completion completion_;
   std::string_view path_;
-  bool ended_ = false;      // without a wait
-  bool under_way_ = false;  // in the backend
+  time_point cancelled_at_;  // if is_cancelled_
+  bool ended_ = false;       // without a wait
+  bool under_way_ = false;   // in the backend
+  bool is_cancelled_ = false;
 };
 
 namespace detail {
@@ -144,8 +146,9 @@ class file {
  public:
   /// Opens a file on the scheduler of the calling task.
   ///
-  /// A stream, such as a named pipe, a terminal or /dev/stdin, is opened without waiting for its
-  /// other end. A read at `at_stream_position` waits for data.
+  /// A stream, such as a named pipe or a terminal, is opened without waiting for its other end. A
+  /// read at `at_stream_position` waits for data. "/dev/stdin" and "/dev/fd/N" are descriptors of
+  /// the process, which are not opened again; see descriptor_path().
   ///
   /// Errors: not_found, permission_denied, failed_precondition for a directory, already_exists, and
   ///         other system errors; each names the path.
@@ -234,8 +237,8 @@ class file {
 [[nodiscard]] task<void> remove_file(std::string path);
 
 /// Creates a directory and its missing parents, and waits until they are on the device. An existing
-/// directory is left as it is. Errors: failed_precondition if a file is in the way; other system
-/// errors.
+/// directory is left as it is. Errors: failed_precondition if a file, or a symbolic link that leads
+/// nowhere, is in the way; other system errors.
 [[nodiscard]] task<void> make_directories(std::string path);
 
 /// Waits until the entries of a directory are on the device. Call it after a rename, before you

@@ -186,7 +186,7 @@ class indexed_reader {
   /// states as ranks now, each rank resumes from its own state. Otherwise the ranks share the
   /// records that are left; see indexed_reader_state::reshard().
   ///
-  /// Errors: those of restore_state() and reshard(); failed_precondition if there are no states.
+  /// Errors: those of restore_state() and reshard().
   void restore_ranks(std::span<const std::string> states);
 
   /// Returns the files, for reading records out of order. Do not use them while an operation is in

@@ -62,9 +62,9 @@ struct indexed_reader_state {
   /// `remainder` is the option with which the ranks ran. `records_of_files` has the number of
   /// records of each file.
   ///
-  /// Errors: failed_precondition, with `reader` in the message, if the states belong to different
-  ///         files or orders, or if ranks are more than 1,024 epochs apart; invalid_argument for
-  ///         more than 2^63 records.
+  /// Errors: failed_precondition, with `reader` in the message, if there are no states, if they
+  ///         belong to different files or orders, or if ranks are more than 1,024 epochs apart;
+  ///         invalid_argument for more than 2^63 records.
   /// Cost:   O(ranks), by files O(files + ranks), for each epoch that the ranks are apart.
   [[nodiscard]] static indexed_reader_state reshard(std::span<const indexed_reader_state> ranks,
                                                     std::span<const std::uint64_t> records_of_files,

@@ -29,12 +29,13 @@ struct reader_statistics {
   std::uint64_t left_over = 0;  ///< bytes of an incomplete record at the end, if allowed
 };
 
-/// The interface and behaviour that tfrecord_reader, line_reader and the other readers share.
+/// The interface and behaviour that tfrecord_reader, line_reader, csv_reader and the other readers
+/// share.
 ///
 /// A reader reads the records of one file in order, in batches of views. If it cannot deliver a
 /// record, it always delivers the records before it first. It then reads the record once more if
-/// its data is corrupt and the file is neither compressed nor a pipe. If that does not help, the
-/// corruption policy decides.
+/// its data is corrupt and the file is neither compressed nor a pipe; a csv_reader, whose records
+/// have no checksum, does not. If that does not help, the corruption policy decides.
 ///
 /// Thread safety: thread-bound to the scheduler on which it was opened; one operation at a time.
 template <class Framing>
@@ -174,6 +175,7 @@ class basic_record_reader {
   std::uint64_t index_ = 0;    // of the next record
   std::uint64_t needed_ = 0;   // bytes of that one, where it is known that more will come
   std::size_t searched_ = 0;   // bytes of what is unread in which no record ends
+  std::uint8_t state_ = 0;     // of the framing, after these
   bool at_end_ = false;        // nothing comes behind what is unread
   bool ended_ = false;
   std::optional<detail::record_corruption> fault_;  // of the next record

@@ -57,8 +57,9 @@ struct sharded_tfrecord_writer_options {
 /// others lose their names again. Only a crash between the first and the last rename leaves an
 /// incomplete set. Its files are complete, and their names show that some are missing.
 ///
-/// An existing file with one of the names is replaced; a set of another size is not touched. To
-/// replace a set atomically, write the new one under a different prefix, such as another directory.
+/// An existing file with one of the names is replaced, and its contents are lost even if a later
+/// rename fails. A set of another size is not touched. To replace a set atomically, write the new
+/// one under a different prefix, such as another directory.
 ///
 /// If the writer is destroyed without close(), it removes its files. If the event loop is destroyed
 /// during write() or close(), the same files remain as after a crash: ".partial" files, or an
@@ -93,7 +94,8 @@ class sharded_tfrecord_writer {
   [[nodiscard]] task<void> flush();
 
   /// Completes the files and renames them. A second close() does nothing.
-  /// Errors: those of write(). No file has its name then, and another close() continues. If only
+  /// Errors: those of write(). No file has its name then, and another close() continues. If a
+  ///         rename fails, older files that the renames before it have replaced are lost. If only
   ///         the sync of the directory fails, all files have their names.
   [[nodiscard]] task<void> close();
 

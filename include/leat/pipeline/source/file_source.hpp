@@ -19,8 +19,10 @@ namespace leat {
 /// order of the files in epoch e is a function of (seed, e).
 template <class Reader>
 struct file_source {
-  /// Paths or patterns of match_files(); each must match at least one file. The files are sorted,
-  /// and an epoch reads each file once, even if it is named several times.
+  /// Paths or patterns of match_files(); each must match at least one file. The name of an existing
+  /// file is not a pattern; pass other names through escape_pattern(). The files are sorted, and an
+  /// epoch reads each file once, even if it is named several times. A descriptor_path(), such as
+  /// "/dev/stdin", can be read in one epoch, and its pipeline cannot be saved.
   braced<std::vector<std::string>> files;
   std::optional<std::uint64_t> num_epochs = 1;  ///< if not set, the epochs never end
   bool shuffle = false;                    ///< if true, the files have a new order in each epoch

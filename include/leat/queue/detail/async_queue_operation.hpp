@@ -10,10 +10,10 @@
 #include <asio/associated_cancellation_slot.hpp>
 #include <asio/associated_executor.hpp>
 #include <asio/error.hpp>
-#include <asio/executor_work_guard.hpp>
 
 #include "leat/async/loop/detail/asio_operation_ptr.hpp"
 #include "leat/async/loop/detail/pending_operations.hpp"
+#include "leat/async/loop/detail/work_guard.hpp"
 #include "leat/base/error.hpp"
 #include "leat/queue/detail/queue_operations.hpp"
 
@@ -55,7 +55,7 @@ class async_queue_operation final : private Operation,
       : Operation{std::forward<Arguments>(arguments)...},
         queue_waiter(q, Operation::the_role, Operation::items(), Operation::count(), where),
         handler_(std::move(handler)),
-        work_(asio::make_work_guard(handler_)) {
+        work_(asio::get_associated_executor(handler_)) {
     this->run_ = [](work_item& item) noexcept {
       static_cast<async_queue_operation&>(static_cast<queue_waiter&>(item)).deliver();
     };
@@ -159,14 +159,14 @@ class async_queue_operation final : private Operation,
     // The code that Asio programs test for; equal to errc::cancelled.
     if (this->outcome_ == queue_outcome::cancelled) ec = asio::error::operation_aborted;
     Handler handler(std::move(handler_));
-    const auto work = std::move(work_);
+    [[maybe_unused]] const auto work = std::move(work_);
     memory.reset();
     std::move(handler)(ec, std::move(result));
   }
 
   Handler handler_;
   post_memory post_memory_;
-  asio::executor_work_guard<asio::associated_executor_t<Handler>> work_;
+  work_guard<asio::associated_executor_t<Handler>> work_;
   std::error_code begin_error_;  // of an operation that could not start
   bool must_undo_ = false;       // if the handler is not called
 };

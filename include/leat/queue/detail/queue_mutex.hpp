@@ -71,7 +71,7 @@ class LEAT_CAPABILITY("mutex") queue_mutex {
   [[nodiscard]] std::uint64_t entered() const noexcept {
     return back_.entered.load(std::memory_order_relaxed);
   }
-  /// The largest size that a push has seen.
+  /// The largest size so far, of pushes and returns.
   [[nodiscard]] std::size_t peak() const noexcept { return back_.peak; }
 
   /// Sets how far operations on one side may go: pushes up to a size of `limit`, pops down to a
@@ -110,6 +110,7 @@ class LEAT_CAPABILITY("mutex") queue_mutex {
     const std::size_t left = front_.left.load(std::memory_order_relaxed) - count;
     front_.left.store(left, std::memory_order_release);
     back_.left_seen = left;  // it must not be too high
+    back_.peak = std::max(back_.peak, size());
   }
   /// An item has passed through without being stored.
   void pass() noexcept {

@@ -76,12 +76,13 @@ class select_branch<queue_awaiter<Queue, Operation>> {
   }
 
   // Withdrawn. Its last item may have been added after it had lost; then it is complete.
-  void interrupt(std::error_code ec) noexcept
+  void interrupt(const limit_end& by) noexcept
     requires(!Operation::all_or_nothing)
   {
-    waiter_.outcome_ = waiter_.moved_ == waiter_.count_ ? queue_outcome::done
-                       : ec == errc::deadline_exceeded  ? queue_outcome::late
-                                                        : queue_outcome::cancelled;
+    waiter_.ended_by_ = &by;
+    waiter_.outcome_ = waiter_.moved_ == waiter_.count_     ? queue_outcome::done
+                       : by.code == errc::deadline_exceeded ? queue_outcome::late
+                                                            : queue_outcome::cancelled;
   }
   auto tuple() noexcept
     requires(!Operation::all_or_nothing)

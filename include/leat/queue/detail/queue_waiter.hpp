@@ -20,6 +20,7 @@ class queue_base;
 namespace detail {
 
 class select_state;
+struct limit_end;
 struct waiting_operation;
 
 /// The state or the outcome of an operation on a queue.
@@ -163,6 +164,7 @@ class selected_queue_waiter : public queue_waiter {
 
   select_state& select_state_;
   const int index_;
+  const limit_end* ended_by_ = nullptr;  // while the result of a push_many is read
 };
 
 /// Operations in order of arrival.

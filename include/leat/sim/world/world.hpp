@@ -3,13 +3,13 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +19,7 @@
 #include "leat/sim/decision_source.hpp"
 #include "leat/sim/file_system/file_system.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
+#include "leat/sim/world/world_options.hpp"
 
 namespace leat::sim {
 
@@ -37,43 +38,16 @@ class step_limit_exceeded : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Options for the lines of a schedule: how many are kept, and where they are written.
-struct trace_options {
-  /// The number of lines that are kept from the beginning. At least as many are kept from the end.
-  /// Other lines are only counted.
-  std::size_t ends = SIZE_MAX;
-  /// The file to which each line is also written before its step runs, so that it is visible
-  /// whatever the step does. Facts that are known only after the step, such as a pre-emption, are
-  /// written on a line of their own. If null, no file is written.
-  std::FILE* to = nullptr;
-};
-
-/// Options of a world.
-struct world_options {
-  std::size_t threads = 1;         ///< simulated threads, each with a scheduler
-  file_system_options files = {};  ///< size and faults of the file system
-  memory_options memory = {};      ///< allocations of the program that fail
-  /// The probability for each step that a simulated thread is pre-empted at a lock, between two
-  /// suspension points, while others run. Applies only if there are several threads.
-  double preemption = 0.1;
-  /// The probability, each time that time moves, that the wall clock is set forward or back by up
-  /// to an hour. Timers are not affected.
-  double wall_jump = 0;
-  /// The number, counted from 1, of one move of time at which the wall clock is set in addition;
-  /// see world::time_advances().
-  std::optional<std::uint64_t> wall_jump_plan = {};
-  std::uint64_t max_steps = 5'000'000;  ///< a longer run throws step_limit_exceeded
-};
-
 /// The complete environment of a program, generated from a seed: threads, time, files and random
 /// numbers.
 ///
 /// Everything runs on one real thread, one step after another. A decision_source decides which
-/// simulated thread continues, which of its ready tasks runs and where the thread is pre-empted,
-/// when and how an operation of the file system completes, and when a function of run_blocking() is
-/// called. Time moves only when nothing can run, and then jumps. A run is therefore a pure function
-/// of its seed, and a minute of waiting takes no time. A wait for an event that cannot happen is
-/// reported immediately as a deadlock.
+/// simulated thread continues, which of its ready tasks runs and where the thread is pre-empted. It
+/// decides whether a timer that is due expires before or after other steps, when and how an
+/// operation of the file system completes, and when a function of run_blocking() is called. Time
+/// moves only when nothing can run, and then jumps. A run is therefore a pure function of its seed,
+/// and a minute of waiting takes no time. A wait for an event that cannot happen is reported
+/// immediately as a deadlock.
 ///
 ///     leat::sim::run(17, [](leat::sim::world& w) -> leat::task<> {
 ///       w.files().write_file("/in", "some lines\n");
@@ -120,8 +94,9 @@ class world {
   /// Returns the random numbers for the program itself, which are generated from the world's seed.
   [[nodiscard]] random_engine& random() noexcept { return random_; }
 
-  /// Returns the decisions of the world. A program may also use them to make decisions of its own.
-  [[nodiscard]] decision_source& decisions() noexcept { return decisions_; }
+  /// Returns the decisions of the world. A program may also use them to make decisions of its own,
+  /// which its schedule shows.
+  [[nodiscard]] decision_source& decisions() noexcept { return program_decisions_; }
 
   /// Returns the virtual time, which starts at time_point{}.
   [[nodiscard]] time_point now() const noexcept { return now_; }
@@ -144,6 +119,10 @@ class world {
   /// Call it from the body, from one of its tasks or between runs.
   /// Precondition: `signal` is the number of a signal.
   [[nodiscard]] bool raise(int signal) noexcept;
+
+  /// Adds a line with `text` to the schedule, if it is recorded: an event of the program that
+  /// explains a failure. Call it from the body, from one of its tasks or between runs.
+  void note(std::string_view text);
 
   // ---- Invariants.
 
@@ -311,7 +290,7 @@ class world {
   ///         program does not include leat/sim/failing_new.hpp.
   void run(const body& b);
 
-  /// Returns the number of steps so far: tasks resumed and operations completed.
+  /// Returns the number of steps so far: tasks resumed, timers expired and operations completed.
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
 
   /// Records a line for each step from now on.
@@ -320,7 +299,8 @@ class world {
   /// Returns how often time has moved so far, to which world_options::wall_jump_plan refers.
   [[nodiscard]] std::uint64_t time_advances() const noexcept { return time_advances_; }
 
-  /// Returns the lines of the schedule, one for each step: when it ran, where, and what it did. If
+  /// Returns the lines of the schedule: one for each step, with its time, its thread and its
+  /// action, and one for each note, signal, decision of the program and jump of the wall clock. If
   /// lines were left out, one line states how many.
   [[nodiscard]] const std::vector<std::string>& schedule() const noexcept { return schedule_; }
 
@@ -334,8 +314,12 @@ class world {
   world(decision_source c, std::uint64_t seed, const world_options& options);
   bool step();
   [[nodiscard]] std::size_t ready_count(std::size_t thread);
+  [[nodiscard]] std::size_t due_timers(std::size_t thread) const noexcept;
   [[nodiscard]] bool any_preempted() const noexcept;
   [[nodiscard]] unsigned choose_preemption_point();
+  template <class Describe, class Step>
+  void run_program(std::size_t thread, Describe describe, Step run);
+  void expire_timer(std::size_t thread, std::size_t index);
   void run_thread(std::size_t thread, std::size_t item);
   void complete(std::size_t index);
   void check(const std::vector<invariant>& all);
@@ -349,11 +333,13 @@ class world {
   [[nodiscard]] std::string describe_live_tasks() const;
   void drop(std::uint64_t first, std::uint64_t last) noexcept;
   void add_to_trace(const std::string& where, const std::string& what);
-  void append_to_trace(const std::string& what);
+  void append_to_trace(const std::string& where, const std::string& what, std::uint64_t step_line);
+  void trace_decision(const decision& d);
 
   const std::uint64_t seed_;
   const world_options options_;
   decision_source decisions_;
+  decision_source program_decisions_;
   random_engine random_;
   allocation_faults memory_;
   file_system files_;
@@ -374,6 +360,7 @@ class world {
   bool tracing_ = false;
   trace_options trace_;
   std::vector<std::string> schedule_;
+  std::uint64_t lines_ = 0;     // of the schedule, ever
   std::uint64_t left_out_ = 0;  // lines between the ends of the schedule
 };
 

@@ -9,10 +9,10 @@
 #include <asio/associated_cancellation_slot.hpp>
 #include <asio/associated_executor.hpp>
 #include <asio/error.hpp>
-#include <asio/executor_work_guard.hpp>
 
 #include "leat/async/loop/detail/asio_operation_ptr.hpp"
 #include "leat/async/loop/detail/pending_operations.hpp"
+#include "leat/async/loop/detail/work_guard.hpp"
 #include "leat/sync/detail/sync_awaiter.hpp"
 
 namespace leat::detail {
@@ -48,7 +48,7 @@ class async_sync_operation final : private sync_waiter, private pending_operatio
                        Operation&& operation)
       : sync_waiter(object, Operation::wait_kind, operation.request(), where),
         handler_(std::move(handler)),
-        work_(asio::make_work_guard(handler_)),
+        work_(asio::get_associated_executor(handler_)),
         operation_(std::move(operation)) {
     this->run_ = [](work_item& item) noexcept {
       static_cast<async_sync_operation&>(static_cast<sync_waiter&>(item)).deliver();
@@ -126,7 +126,7 @@ class async_sync_operation final : private sync_waiter, private pending_operatio
       std::get<0>(result) = asio::error::operation_aborted;
     }
     this->outcome_ = sync_outcome::cancelled;  // the result is used: there is nothing to undo
-    const auto work = std::move(work_);
+    [[maybe_unused]] const auto work = std::move(work_);
     memory.reset();
     std::apply([&](auto&&... values) { std::move(handler)(std::move(values)...); },
                std::move(result));
@@ -134,7 +134,7 @@ class async_sync_operation final : private sync_waiter, private pending_operatio
 
   Handler handler_;
   post_memory post_memory_;
-  asio::executor_work_guard<asio::associated_executor_t<Handler>> work_;
+  work_guard<asio::associated_executor_t<Handler>> work_;
   Operation operation_;  // destroyed before the handler, which may own what it refers to
 };
 

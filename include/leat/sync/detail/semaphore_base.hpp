@@ -4,11 +4,14 @@
 #include <cstdint>
 #include <source_location>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "leat/sync/detail/sync_base.hpp"
 
 namespace leat::detail {
+
+struct lock_holder;
 
 /// Permits that operations acquire and guards return: the base of semaphore, mutex and
 /// shared_mutex.
@@ -25,10 +28,9 @@ class semaphore_base : public sync_base {
     }
     ~guard_base() { give_back(); }
 
-    /// Returns true if it holds something.
-    [[nodiscard]] explicit operator bool() const& noexcept { return owner_ != nullptr; }
-    /// Rejected: `if (co_await m.lock())` would unlock at once. Write `if (auto guard = ...)`.
-    explicit operator bool() const&& = delete;
+    /// Returns true if it holds something. A temporary holds it only until the end of its
+    /// expression: to keep it, write `if (auto guard = m.try_lock())`.
+    [[nodiscard]] explicit operator bool() const noexcept { return owner_ != nullptr; }
 
    protected:
     guard_base() = default;
@@ -58,8 +60,15 @@ class semaphore_base : public sync_base {
         free_(free),
         total_(free),
         maximum_(maximum) {}
-  /// Ends the process with a message if guards hold permits.
-  ~semaphore_base() override;
+  ~semaphore_base() override = default;
+
+  /// For the destructor of a primitive: ends the process with a message if guards hold permits.
+  /// `holder`: that of an exclusive lock, or null.
+  void check_unheld(const lock_holder* holder) const noexcept LEAT_NO_ANALYSIS {
+    // ~sync_base() names the waiting tasks.
+    if (free_ != total_ && waiting_.empty()) [[unlikely]]
+      destroyed_while_held(holder);
+  }
 
   /// Takes permits for a guard if that is possible without a wait and without overtaking.
   [[nodiscard]] bool try_take(std::size_t count) noexcept LEAT_REQUIRES(mutex_) {
@@ -103,6 +112,8 @@ class semaphore_base : public sync_base {
   bool has_other_sources_ LEAT_GUARDED_BY(mutex_) = false;  // permits do not only come from guards
 
  private:
+  [[noreturn, gnu::cold]] void destroyed_while_held(const lock_holder* holder) const noexcept
+      LEAT_NO_ANALYSIS;
   void take_in(std::size_t count) noexcept LEAT_REQUIRES(mutex_) {
     if (count <= maximum_ - free_) [[likely]] {
       free_ += count;
@@ -126,8 +137,8 @@ struct lock_holder {
   [[nodiscard]] static lock_holder of(const sync_waiter& w, time_point now) noexcept {
     return {w.task(), w.where(), now};
   }
-  /// Appends ", held for 3.100 s at store.cpp:41".
-  void append_to(std::string& text, time_point now) const;
+  /// Appends ", held by 'writer' for 3.100 s at store.cpp:41", or without the name if it is empty.
+  void append_to(std::string& text, time_point now, std::string_view name = {}) const;
   /// Sets what a dump says about the holder, and the task that ends the wait.
   void inspect(wait_target& target, time_point now) const;
 };

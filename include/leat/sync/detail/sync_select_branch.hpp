@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <ostream>
 #include <source_location>
 #include <utility>
@@ -65,7 +66,12 @@ class select_branch<sync_awaiter<Operation>> {
 
   void describe(std::ostream& out) const {
     out << waiter_.what().verb << ' ';
-    waiter_.describe_object(out);
+    // acquire: the object may be gone once the operation has ended.
+    if (begun_ && !waiter_.linked_.load(std::memory_order_acquire)) {
+      out << waiter_.what().object;
+    } else {
+      waiter_.describe_object(out);
+    }
   }
 
  private:

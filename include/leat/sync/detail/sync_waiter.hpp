@@ -31,9 +31,12 @@ class sync_waiter : public wait_operation {
               const std::source_location& where) noexcept
       : wait_operation(k, where), object_(object), request_(request) {}
 
-  /// Returns the kind of the waits of an operation, for dumps and messages: "acquire", "lock".
-  [[nodiscard]] static constexpr kind kind_of(std::string_view verb) noexcept {
-    return {verb, &sync_waiter::cancel, &sync_waiter::describe, &sync_waiter::inspect};
+  /// Returns the kind of the waits of an operation on objects of type `object`, for dumps and
+  /// messages: "acquire", "semaphore".
+  [[nodiscard]] static constexpr kind kind_of(std::string_view verb,
+                                              std::string_view object) noexcept {
+    return {verb,  &sync_waiter::cancel, &sync_waiter::describe, &sync_waiter::inspect, nullptr,
+            object};
   }
 
   [[nodiscard]] bool is_selected() const noexcept { return selected_; }

@@ -14,11 +14,14 @@
 #include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
+#include "leat/base/detail/local_types.hpp"
 #include "leat/base/detail/pimpl.hpp"
 #include "leat/train/monitored/named_values.hpp"
 #include "leat/train/monitored/run_context.hpp"
 #include "leat/train/monitored/session_hook.hpp"
 #include "leat/train/supervisor/supervisor.hpp"
+
+LEAT_LOCAL_TYPES_BEGIN
 
 namespace leat {
 namespace detail {
@@ -231,3 +234,5 @@ class monitored_session {
 };
 
 }  // namespace leat
+
+LEAT_LOCAL_TYPES_END

@@ -14,8 +14,11 @@
 #include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
+#include "leat/base/detail/local_types.hpp"
 #include "leat/base/detail/pimpl.hpp"
 #include "leat/codec/event/event.hpp"
+
+LEAT_LOCAL_TYPES_BEGIN
 
 namespace leat {
 
@@ -104,8 +107,9 @@ class event_writer {
   /// Adds a serialized Summary. Errors: data_loss if `bytes` is not a Summary.
   task<void> add_summary_bytes(std::string_view bytes, std::int64_t step = 0);
 
-  /// Records that the run starts, ends, or has saved a checkpoint. A reader treats a second `start`
-  /// as a restart, and discards the values that it has read of that step and of later ones.
+  /// Records that the run starts, ends, or has saved a checkpoint. For read_events(), and for
+  /// TensorBoard with `--load_fast=false`, each `start` after the first is a restart: it discards
+  /// earlier values of that step and of later ones.
   task<void> add_session_log(session_log::status_type status, std::int64_t step = 0,
                              std::string checkpoint_path = {}, std::string message = {});
 
@@ -191,3 +195,5 @@ task<void> with_event_writer(std::string directory, Body body) {
 }
 
 }  // namespace leat
+
+LEAT_LOCAL_TYPES_END

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -14,12 +15,17 @@
 
 #include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
+#include "leat/base/detail/copyable_callable.hpp"
+#include "leat/base/detail/is_task.hpp"
+#include "leat/base/detail/local_types.hpp"
 #include "leat/base/detail/pimpl.hpp"
 #include "leat/codec/event/event.hpp"
 #include "leat/coordination/coordinator.hpp"
 #include "leat/coordination/queue_runner_handle.hpp"
 #include "leat/train/supervisor/session.hpp"
 #include "leat/train/supervisor/supervisor_options.hpp"
+
+LEAT_LOCAL_TYPES_BEGIN
 
 namespace leat {
 namespace detail {
@@ -150,6 +156,13 @@ class supervisor {
   ///
   /// Errors: those of looper().
   void loop(time_span interval, std::function<task<void>()> body, std::string_view name = "loop");
+
+  /// Like loop() above, but for a body that can only be moved.
+  template <class Body>
+    requires(!std::copy_constructible<Body> && detail::returns_exactly<task<void>, Body&>)
+  void loop(time_span interval, Body body, std::string_view name = "loop") {
+    loop(interval, std::function<task<void>()>(detail::copyable_callable(std::move(body))), name);
+  }
 
   /// Requests a stop and waits for the services and all other tasks and threads of the coordinator,
   /// at most for the option stop_grace. If all ended without an error, saves once more. Then writes
@@ -321,6 +334,7 @@ class supervisor {
   [[nodiscard]] task<void> stop_before_step();
   [[nodiscard]] task<void> wait_for_start();
   void warn_about_held_steps(duration limit);
+  [[nodiscard]] task<void> give_way_to_steps(const detail::step_in_progress* own, duration held);
   [[nodiscard]] task<void> limit_last_step();
   [[nodiscard]] task<void> wait_for_body_step();
   [[nodiscard]] bool has_failed() const noexcept;
@@ -362,3 +376,5 @@ class supervisor {
 };
 
 }  // namespace leat
+
+LEAT_LOCAL_TYPES_END

@@ -18,6 +18,7 @@
 namespace leat::detail {
 
 class blocking_calls;
+class task_local_node;
 
 /// The part of run_blocking() that does not depend on its function.
 ///
@@ -30,7 +31,7 @@ class blocking_call : public wait_operation {
   /// Calls the function and posts the call to its scheduler, after which the call may be gone. For
   /// the thread or simulation that has taken the call.
   void execute() noexcept {
-    invoke_(*this);
+    call_function();
     // release: if the coroutine is destroyed now, its thread sees the result.
     state_.store(state::returned, std::memory_order_release);
     scheduler_->post(*this);
@@ -54,10 +55,14 @@ class blocking_call : public wait_operation {
   blocking_call(blocking_pool* pool, const std::source_location& where,
                 invoke_function invoke) noexcept
       : wait_operation(call_kind, where), invoke_(invoke), pool_(pool) {}
-  ~blocking_call() {
+  ~blocking_call() = default;
+
+  /// Ends the call. The destructor of the derived class calls it first, because the function, its
+  /// arguments and its result are in use until it returns.
+  void end_in_destructor() noexcept {
     const state s = state_.load(std::memory_order_relaxed);
     if (s != state::fresh && (s != state::over || is_dying())) [[unlikely]]
-      end_in_destructor();
+      end_slowly();
   }
 
   /// For await_suspend(): returns true, and the wait is over, if a stop was requested.
@@ -105,7 +110,7 @@ class blocking_call : public wait_operation {
 
   std::exception_ptr exception_;
   std::stop_source stop_{std::nostopstate};  // for a function that accepts a token
-  errc ended_by_ = errc::cancelled;
+  const limit_end* ended_by_ = nullptr;      // while the result is read
   bool not_called_ = false;
 
  private:
@@ -119,19 +124,22 @@ class blocking_call : public wait_operation {
 
   static void finish(work_item& item) noexcept;
   static void run_without_pool(work_item& item) noexcept;
+  void call_function() noexcept;
   [[nodiscard]] bool withdraw() noexcept;
   void leave() noexcept;
-  [[gnu::cold]] void end_in_destructor() noexcept;
+  [[gnu::cold]] void end_slowly() noexcept;
   void print_late() const noexcept;
 
   const invoke_function invoke_;
   blocking_pool* const pool_;
   std::atomic<state> state_{state::fresh};
   bool end_requested_ = false;
+  time_point end_requested_at_{};  // if end_requested_; as started_, it counts real time
   bool wakes_select_ = false;
   bool has_hold_ = false;  // of the scheduler, for a coroutine that is not a task
   int index_ = 0;
   select_state* select_state_ = nullptr;
+  task_local_node* locals_ = nullptr;  // of the task, which has them while it waits
   // The threads of the pool, and their list of the calls that wait. Null in a simulation.
   blocking_threads* threads_ = nullptr;
   blocking_call* previous_ = nullptr;

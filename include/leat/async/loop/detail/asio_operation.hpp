@@ -117,7 +117,7 @@ class [[nodiscard]] asio_operation final : public asio_operation_base {
 
   bool await_suspend(std::coroutine_handle<> h) {
     if (!bound()) attach(h);
-    if (is_stopped_before_start()) return false;
+    if (is_stopped_before_start()) return yield_after_budget();
     begin_wait();
     try {
       if (!initiate() || yield_after_budget()) return true;
@@ -287,13 +287,13 @@ class select_branch<asio_operation<Signature, Initiation, Arguments...>> {
     return operation_.state_ == state::pending || operation_.state_ == state::initiating;
   }
   void request_cancel() noexcept { operation_.request_cancel_in_select(); }
+  void wake_at_end() noexcept { operation_.wakes_select_ = true; }
   [[nodiscard]] bool had_effect() const noexcept {
     return operation_.state_ == state::over && operation_.had_effect();
   }
-  void interrupt(std::error_code ec) noexcept {
-    operation_.ended_by_ =
-        ec == errc::deadline_exceeded ? errc::deadline_exceeded : errc::cancelled;
-    if (operation_.state_ == state::fresh) operation_.error_ = ec;
+  void interrupt(const limit_end& by) noexcept {
+    operation_.ended_by_ = &by;
+    if (operation_.state_ == state::fresh) operation_.error_ = make_error_code(by.code);
   }
   result_type result() {
     if constexpr (has_no_result) {

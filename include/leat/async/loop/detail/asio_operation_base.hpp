@@ -15,28 +15,12 @@
 #include "leat/async/loop/detail/kept_cancellation.hpp"
 #include "leat/async/task_scope.hpp"
 #include "leat/async/wait_operation.hpp"
+#include "leat/base/clock.hpp"
 #include "leat/base/detail/assert.hpp"
 #include "leat/base/detail/frame_allocator.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat::detail {
-
-/// The frame allocator as an allocator of the standard library.
-template <class T = void>
-struct standard_frame_allocator {
-  using value_type = T;
-  standard_frame_allocator() = default;
-  template <class U>
-  standard_frame_allocator(const standard_frame_allocator<U>&) noexcept {}
-  [[nodiscard]] T* allocate(std::size_t n) {
-    return static_cast<T*>(allocate_frame(n * sizeof(T)));
-  }
-  void deallocate(T* p, std::size_t n) noexcept { free_frame(p, n * sizeof(T)); }
-  template <class U>
-  bool operator==(const standard_frame_allocator<U>&) const noexcept {
-    return true;
-  }
-};
 
 /// The part of an awaited Asio operation that does not depend on its type.
 ///
@@ -91,8 +75,6 @@ class asio_operation_base : public wait_operation {
   }
   /// Called in a catch clause when the initiating function has thrown an exception.
   void initiation_failed() noexcept;
-  /// For await_suspend() of an operation that is over: returns true if other tasks must run first.
-  [[nodiscard]] bool yield_after_budget() noexcept;
 
   /// Called by the handler, after it has stored the result.
   void completed() noexcept {
@@ -126,7 +108,8 @@ class asio_operation_base : public wait_operation {
 
   /// The error of the operation, or of the limit that has ended it.
   [[nodiscard]] std::error_code code() const noexcept {
-    return error_ && was_cancelled() ? make_error_code(ended_by_) : error_;
+    if (!error_ || !was_cancelled()) return error_;
+    return make_error_code(ended_by_ ? ended_by_->code : errc::cancelled);
   }
   /// True if the error of the operation is that it was cancelled here.
   [[nodiscard]] bool was_cancelled() const noexcept {
@@ -138,8 +121,8 @@ class asio_operation_base : public wait_operation {
   bool cancel_requested_ = false;
   bool wakes_select_ = false;
   bool abandoned_ = false;
-  errc ended_by_ = errc::cancelled;
   int index_ = 0;
+  const limit_end* ended_by_ = nullptr;  // while the result is read
   select_state* select_state_ = nullptr;
   std::error_code error_;
 
@@ -172,6 +155,7 @@ class asio_operation_base : public wait_operation {
   void* memory_of_handler_ = nullptr;             // a block, or a kept_cancellation
   void (*destroy_)(void* handler) noexcept = {};  // a handler in the wait or in a block
   std::size_t block_size_ = 0;
+  time_point cancelled_at_;  // if cancel_requested_
   place place_ = place::none;
   alignas(std::max_align_t) std::byte memory_[48];
 };

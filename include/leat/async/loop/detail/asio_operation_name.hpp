@@ -33,17 +33,21 @@ constexpr std::string_view public_operation_name(std::string_view name) noexcept
 
 template <class Initiation>
 constexpr std::string_view find_operation_name() noexcept {
-  std::string_view name = __PRETTY_FUNCTION__;
-  constexpr std::string_view prefix = "initiate_";
-  const auto at = name.find(prefix);
-  if (at == name.npos) return "an Asio operation";
-  name.remove_prefix(at + prefix.size());
-  name = name.substr(0, name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789"));
-  return name == "composed_op" ? "a composed operation" : public_operation_name(name);
+  if constexpr (requires { Initiation::operation_name; }) {  // of name_operation()
+    return Initiation::operation_name;
+  } else {
+    std::string_view name = __PRETTY_FUNCTION__;
+    constexpr std::string_view prefix = "initiate_";
+    const auto at = name.find(prefix);
+    if (at == name.npos) return "an Asio operation";
+    name.remove_prefix(at + prefix.size());
+    name = name.substr(0, name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789"));
+    return name == "composed_op" ? "a composed operation" : public_operation_name(name);
+  }
 }
 
 /// The name of the function that created an operation with the initiation of this type, such as
-/// "async_receive". A type whose name is not like one of Asio's gives "an Asio operation".
+/// "async_receive". A type without a name that is not like one of Asio's gives "an Asio operation".
 template <class Initiation>
 inline constexpr std::string_view asio_operation_name = find_operation_name<Initiation>();
 

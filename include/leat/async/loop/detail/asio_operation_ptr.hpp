@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <utility>
 
@@ -9,6 +10,7 @@
 
 #include "leat/async/loop/detail/post_memory.hpp"
 #include "leat/async/loop/detail/posted_completion.hpp"
+#include "leat/async/loop/scheduler_executor.hpp"
 
 namespace leat::detail {
 
@@ -65,7 +67,11 @@ class asio_operation_ptr {
   /// Posts the operation to the executor.
   template <class Executor>
   void post_to(const Executor& executor) && noexcept {
-    asio::post(executor, std::move(*this));
+    if constexpr (std::derived_from<Executor, scheduler_executor>) {
+      executor.post_completion(std::move(*this));
+    } else {
+      asio::post(executor, std::move(*this));
+    }
   }
   void post_to(const asio::any_io_executor& executor) && noexcept {
     Operation* const o = release();

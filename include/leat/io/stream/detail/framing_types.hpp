@@ -43,7 +43,9 @@ struct framing_input {
   std::uint64_t index = 0;    ///< of the next record
   /// Bytes at its beginning that were searched before and contain no intact record.
   std::size_t searched = 0;
-  bool inflated = false;  ///< the stream was inflated from a compressed file
+  bool inflated = false;     ///< the stream was inflated from a compressed file
+  std::uint64_t offset = 0;  ///< of the first byte in the stream
+  std::uint8_t state = 0;    ///< framing_result::state of the call that searched the bytes before
 };
 
 /// The result of a framing, besides the records.
@@ -56,6 +58,8 @@ struct framing_result {
   std::uint64_t left_over = 0;
   /// Bytes of the record after the found ones, if known and more than the input has.
   std::uint64_t needed = 0;
+  /// The state of the search at the end of the bytes, which only the framing interprets.
+  std::uint8_t state = 0;
   /// Corruption of the record after the found ones; not set if the record is only incomplete.
   std::optional<record_corruption> fault = {};
 };

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "leat/pipeline/source/detail/reader_settings.hpp"
+#include "leat/pipeline/source/detail/saved_file_versions.hpp"
 #include "leat/pipeline/source/file_source.hpp"
 #include "leat/pipeline/stage/detail/pipeline_context.hpp"
 
@@ -28,6 +29,11 @@ void check_file_source(const file_source<Reader>& source, const pipeline_context
   if (source.num_epochs == std::uint64_t{0}) {
     context.throw_declaration_error(
         name, "num_epochs is 0: set at least 1, or leave it unset to repeat endlessly");
+  }
+  const std::string* const descriptor = find_descriptor_path(source.files);
+  if (descriptor && source.num_epochs != std::uint64_t{1}) {
+    context.throw_declaration_error(
+        name, "'" + *descriptor + "' can be read only once: set num_epochs to 1");
   }
   if (source.interleave == 0 || source.interleave > most_readers) {
     context.throw_declaration_error(

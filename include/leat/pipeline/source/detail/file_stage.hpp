@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/detail/yield_turn.hpp"
 #include "leat/base/random.hpp"
 #include "leat/io/index/detail/epoch_limits.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
@@ -71,10 +72,10 @@ class file_stage final : public stage<typename Reader::batch_type> {
     co_return true;
   }
 
-  std::string save_error() const override { return {}; }
-  void describe(std::vector<stage_state>& stages) const override {
-    add_stage(stages, description());
+  std::string save_error() const override {
+    return descriptor_save_error(source_.files, this->metrics().name());
   }
+  void describe(std::vector<stage_state>& s) const override { add_stage(s, description()); }
   void save(block_position before, batch_numbers&,
             std::vector<stage_state>& stages) const override {
     const log_entry* const at = replay_log_.find(before.block);
@@ -351,7 +352,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
       if (!open_[turn_].ended) co_await take(open_[turn_], block, to_drop_);
       to_drop_ -= block.size();
       if (block.empty() || left_ == 0) pass_on();
-      co_await yield_if_due();
+      co_await yield_turn("pipeline");
     }
   }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "leat/io/reader/csv_reader.hpp"
 #include "leat/io/reader/fixed_length_reader.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/reader/record_batch.hpp"
@@ -22,6 +23,8 @@ template <class Reader>
   return std::make_unique<file_stage<Reader>>(metrics, std::move(source));
 }
 
+extern template std::unique_ptr<stage<record_batch>> make_file_stage(stage_metrics&,
+                                                                     file_source<csv_reader>);
 extern template std::unique_ptr<stage<line_batch>> make_file_stage(stage_metrics&,
                                                                    file_source<line_reader>);
 extern template std::unique_ptr<stage<record_batch>> make_file_stage(

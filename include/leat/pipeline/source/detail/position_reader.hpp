@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "leat/async/detail/yield_turn.hpp"
 #include "leat/async/task.hpp"
 #include "leat/codec/compression/compression.hpp"
 #include "leat/pipeline/stage/detail/pipeline_context.hpp"
@@ -40,7 +41,7 @@ class position_reader {
       // A read ends the loop iteration too: it may have taken as long as all the records of one.
       if (given_ < restore_share_of_turn && !records_.empty() && has_first()) continue;
       given_ = 0;
-      co_await yield_if_due();
+      co_await yield_turn("pipeline");
     }
   }
 

@@ -21,6 +21,12 @@ void add_reader_settings(const Options& o, std::vector<setting>& all) {
   if constexpr (requires { o.skip_header_lines; }) {
     all.push_back({"skip_header_lines", o.skip_header_lines});
   }
+  if constexpr (requires { o.skip_header_records; }) {
+    all.push_back({"skip_header_records", o.skip_header_records});
+    all.push_back({"delimiter", static_cast<unsigned char>(o.delimiter)});
+    all.push_back({"quotes", o.quotes});
+    all.push_back({"skip_blank_lines", o.skip_blank_lines});
+  }
   if constexpr (requires { o.record_size; }) {
     all.push_back({"record_size", o.record_size});
     all.push_back({"header_size", o.header_size});

@@ -12,6 +12,14 @@
 
 namespace leat::detail {
 
+/// Returns the first of the files that is a descriptor_path(), or null.
+[[nodiscard]] const std::string* find_descriptor_path(
+    const std::vector<std::string>& files) noexcept;
+
+/// Returns the reason against a save of a source with these files; empty if there is none.
+[[nodiscard]] std::string descriptor_save_error(const std::vector<std::string>& files,
+                                                std::string_view stage);
+
 /// Describes how a file differs from the time when it was read. Precondition: it differs.
 [[nodiscard]] std::string describe_change(const saved_file_version& saved, std::uint64_t size);
 

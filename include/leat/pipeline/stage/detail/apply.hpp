@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <new>
 #include <optional>
 #include <span>
@@ -62,7 +63,7 @@ using arity_counts = std::vector<std::size_t>;
 template <class Function, class Element>
 struct emplace_result {
   operator std::invoke_result_t<const Function&, Element>() && {
-    return f(std::forward<Element>(element));
+    return std::invoke(f, std::forward<Element>(element));
   }
   const Function& f;
   Element&& element;
@@ -77,13 +78,13 @@ void apply_to(const Function& f, Element&& element, std::vector<Out>& out) {
                   std::is_aggregate_v<Out>) {
       out.emplace_back(emplace_result<Function, Element>{f, std::forward<Element>(element)});
     } else {
-      out.push_back(f(std::forward<Element>(element)));
+      out.push_back(std::invoke(f, std::forward<Element>(element)));
     }
   } else if constexpr (How == arity::maybe) {
-    if (auto made = f(std::forward<Element>(element))) out.push_back(std::move(*made));
+    if (auto made = std::invoke(f, std::forward<Element>(element))) out.push_back(std::move(*made));
   } else {
-    using range = decltype(f(std::forward<Element>(element)));
-    for (auto&& made : f(std::forward<Element>(element))) {
+    using range = std::invoke_result_t<const Function&, Element>;
+    for (auto&& made : std::invoke(f, std::forward<Element>(element))) {
       if constexpr (returns_reference<range>) {
         out.push_back(made);
       } else {
@@ -93,21 +94,20 @@ void apply_to(const Function& f, Element&& element, std::vector<Out>& out) {
   }
 }
 
-/// Applies a function to the elements of a block and returns its exception, if any. `out` has the
-/// elements made before that, and `counts`, if any, their number for each element of the block.
+/// Applies a function to the elements from `at` to `end` of a block and returns its exception, if
+/// any. Appends the elements made before that to `out`, and to `counts`, if any, their number for
+/// each element of the block.
 template <arity How, class Function, class In, class Out>
-[[nodiscard]] std::exception_ptr apply(const Function& f, In& in, std::vector<Out>& out,
-                                       arity_counts* counts) {
-  std::size_t before = 0;
-  std::size_t at = 0;
+[[nodiscard]] std::exception_ptr apply(const Function& f, In& in, std::size_t at, std::size_t end,
+                                       std::vector<Out>& out, arity_counts* counts) {
+  std::size_t before = out.size();
   const auto count = [&] {
     if (counts) counts->push_back(out.size() - std::exchange(before, out.size()));
   };
   try {
-    out.clear();
     if (counts) counts->reserve(in.size());  // so that counting cannot fail
     if constexpr (How != arity::many) out.reserve(in.size());
-    for (; at < in.size(); ++at) {
+    for (; at < end; ++at) {
       auto&& element = *(in.begin() + static_cast<std::ptrdiff_t>(at));
       apply_to<How>(f, std::move(element), out);
       if constexpr (How != arity::one) count();
@@ -120,7 +120,7 @@ template <arity How, class Function, class In, class Out>
   }
 }
 
-/// The function of a stage, called for whole blocks: the rest of the stage depends only on the
+/// The function of a stage, called for parts of blocks: the rest of the stage depends only on the
 /// types of its elements, and is compiled once for these.
 template <class In, class Out>
 class block_function {
@@ -128,7 +128,8 @@ class block_function {
   virtual ~block_function() = default;
 
   /// See apply().
-  [[nodiscard]] virtual std::exception_ptr make(In& in, std::vector<Out>& out,
+  [[nodiscard]] virtual std::exception_ptr make(In& in, std::size_t at, std::size_t end,
+                                                std::vector<Out>& out,
                                                 arity_counts* counts) const = 0;
   /// Applies it to one element, adds to `out`, and returns its exception. Errors: std::bad_alloc.
   [[nodiscard]] virtual std::exception_ptr make_one(In& in, std::size_t i,
@@ -140,8 +141,9 @@ class applied_function final : public block_function<In, Out> {
  public:
   explicit applied_function(Function f) : function_(std::move(f)) {}
 
-  std::exception_ptr make(In& in, std::vector<Out>& out, arity_counts* counts) const override {
-    return apply<How>(function_, in, out, counts);
+  std::exception_ptr make(In& in, std::size_t at, std::size_t end, std::vector<Out>& out,
+                          arity_counts* counts) const override {
+    return apply<How>(function_, in, at, end, out, counts);
   }
   std::exception_ptr make_one(In& in, std::size_t i, std::vector<Out>& out) const override {
     try {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -12,6 +13,7 @@
 
 #include "leat/pipeline/element/detail/block_bytes.hpp"
 #include "leat/pipeline/stage/detail/apply.hpp"
+#include "leat/pipeline/stage/detail/element_pace.hpp"
 #include "leat/pipeline/stage/detail/element_replay.hpp"
 #include "leat/pipeline/stage/detail/replay_log.hpp"
 #include "leat/pipeline/stage/detail/stage.hpp"
@@ -107,11 +109,21 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
   }
 
  protected:
-  // Applies the function to a block of the input.
-  [[nodiscard]] std::exception_ptr make(In& in, std::vector<Out>& out, arity_counts& counts) const {
-    if (!function_) [[unlikely]]
-      return std::make_exception_ptr(failure(errc::cancelled, "pipeline"));
-    return function_->make(in, out, How != arity::one ? &counts : nullptr);
+  // Applies the function to a block of the input, and lets other tasks run meanwhile if that takes
+  // long. Returns the exception of the function, if any. Errors: cancelled.
+  [[nodiscard]] task<std::exception_ptr> make(In& in, std::vector<Out>& out, arity_counts& counts,
+                                              element_pace& pace) const {
+    out.clear();
+    for (std::size_t at = 0; at < in.size();) {
+      if (!function_) throw failure(errc::cancelled, "pipeline");
+      const std::size_t count = std::min(in.size() - at, pace.left());
+      const std::exception_ptr error =
+          function_->make(in, at, at + count, out, How != arity::one ? &counts : nullptr);
+      if (error) co_return error;
+      at += count;
+      if (pace.is_turn_over_after(count)) co_await wait_for_turn(this->metrics());
+    }
+    co_return nullptr;
   }
 
   void begin_block() { replay_log_.begin({next_}); }

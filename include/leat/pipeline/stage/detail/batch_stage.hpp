@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/detail/yield_turn.hpp"
 #include "leat/base/batch_remainder.hpp"
 #include "leat/pipeline/element/detail/block_bytes.hpp"
 #include "leat/pipeline/element/detail/memory_use.hpp"
@@ -126,7 +127,7 @@ class batch_stage final : public inner_stage<In, std::vector<owned_block<In>>> {
       block_type block;
       block.push_back(assemble_batch(slots));
       to(block, std::span(&b, 1));
-      co_await yield_if_due();
+      co_await yield_turn("pipeline");
     }
   }
 

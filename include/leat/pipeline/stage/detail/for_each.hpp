@@ -1,6 +1,7 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
@@ -8,8 +9,11 @@
 #include <utility>
 
 #include "leat/async/task.hpp"
+#include "leat/base/detail/local_types.hpp"
 #include "leat/pipeline/stage/detail/pipeline_context.hpp"
 #include "leat/pipeline/stage/detail/step_observer.hpp"
+
+LEAT_LOCAL_TYPES_BEGIN
 
 namespace leat::detail {
 
@@ -60,11 +64,11 @@ template <class Pipeline, class Body>
         co_await steps.wait();
         steps.end(true);  // nothing else runs before the function has returned
       }
-      body(std::move(*element));
+      std::invoke(body, std::move(*element));
     } else {
       steps.begin();
       if (steps.must_wait()) co_await steps.wait();
-      co_await body(std::move(*element));
+      co_await std::invoke(body, std::move(*element));
       steps.end(true);
     }
   }
@@ -95,3 +99,5 @@ template <class Pipeline, class Body>
 }
 
 }  // namespace leat::detail
+
+LEAT_LOCAL_TYPES_END

@@ -11,6 +11,7 @@
 #include "leat/pipeline/element/detail/block_bytes.hpp"
 #include "leat/pipeline/stage/detail/apply.hpp"
 #include "leat/pipeline/stage/detail/applying_stage.hpp"
+#include "leat/pipeline/stage/detail/element_pace.hpp"
 #include "leat/pipeline/stage/detail/parallel_map_tasks.hpp"
 #include "leat/pipeline/stage/detail/stage.hpp"
 #include "leat/pipeline/stage/pipeline_options.hpp"
@@ -33,7 +34,7 @@ class map_stage final : public applying_stage<How, In, Out> {
       const bool more = co_await this->pull(this->input(), in_);
       if (!more) co_return false;
       arity_counts counts;
-      error_ = this->make(in_, block, counts);
+      error_ = co_await this->make(in_, block, counts, pace_);
       this->record_output(block.size(), error_ != nullptr, std::move(counts));
     }
     count_block(this->metrics(), block);
@@ -42,6 +43,7 @@ class map_stage final : public applying_stage<How, In, Out> {
 
  private:
   In in_;
+  element_pace pace_;
   std::exception_ptr error_;  // for the next call
 };
 
@@ -81,8 +83,9 @@ class parallel_map_stage final : public applying_stage<How, In, Out>, private ma
     return std::make_unique<block_holder<output>>();
   }
   task<bool> read(any_block& block) override { return this->input().next(block_in<In>(block)); }
-  std::exception_ptr apply(any_block& in, any_block& out, arity_counts& counts) const override {
-    return this->make(block_in<In>(in), block_in<output>(out), counts);
+  task<std::exception_ptr> apply(any_block& in, any_block& out, arity_counts& counts,
+                                 element_pace& pace) const override {
+    return this->make(block_in<In>(in), block_in<output>(out), counts, pace);
   }
 
   bool begin_output(void* to, std::exception_ptr& error) override {

@@ -12,6 +12,7 @@
 #include "leat/pipeline/element/detail/any_block.hpp"
 #include "leat/pipeline/metrics/stage_metrics.hpp"
 #include "leat/pipeline/stage/detail/apply.hpp"
+#include "leat/pipeline/stage/detail/element_pace.hpp"
 #include "leat/pipeline/stage/detail/pipeline_context.hpp"
 #include "leat/pipeline/stage/detail/prefetch_throttle.hpp"
 #include "leat/pipeline/stage/pipeline_options.hpp"
@@ -27,9 +28,10 @@ class mapped_input {
   [[nodiscard]] virtual std::unique_ptr<any_block> make_input_block() const = 0;
   [[nodiscard]] virtual std::unique_ptr<any_block> make_output_block() const = 0;
   [[nodiscard]] virtual task<bool> read(any_block& block) = 0;
-  /// Applies the function; see block_function::make().
-  [[nodiscard]] virtual std::exception_ptr apply(any_block& in, any_block& out,
-                                                 arity_counts& counts) const = 0;
+  /// Applies the function; see applying_stage::make().
+  [[nodiscard]] virtual task<std::exception_ptr> apply(any_block& in, any_block& out,
+                                                       arity_counts& counts,
+                                                       element_pace& pace) const = 0;
 
   /// Begins an output block with the rest that precedes everything else. Returns true if that has
   /// elements. Sets `error` if an error follows them.

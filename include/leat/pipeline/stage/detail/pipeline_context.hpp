@@ -23,6 +23,7 @@
 #include "leat/io/reader/corruption.hpp"
 #include "leat/pipeline/element/detail/memory_use.hpp"
 #include "leat/pipeline/metrics/stage_metrics.hpp"
+#include "leat/pipeline/stage/detail/element_pace.hpp"
 #include "leat/pipeline/stage/detail/step_observer.hpp"
 #include "leat/pipeline/stage/pipeline_options.hpp"
 
@@ -43,11 +44,6 @@ void require_files_for(std::uint64_t ranks, std::size_t files, std::string_view 
 
 /// The number of records after which a restore lets other tasks run.
 inline constexpr std::size_t restore_share_of_turn = 16;
-
-/// Lets every other task that is ready run first. Unlike this_task::yield(), it also lets timers
-/// and files have their turn, and observes a stop.
-/// Errors: cancelled when the task was asked to stop.
-[[nodiscard]] task<void> yield_if_due();
 
 /// The state that the stages of a pipeline share: its options, its metrics and, once it runs, its
 /// tasks.
@@ -94,15 +90,9 @@ class pipeline_context {
   [[nodiscard]] bool has_started() const noexcept { return group_.has_value(); }
   /// True between start() and the end of stop().
   [[nodiscard]] bool is_running() const noexcept { return consuming_.has_value(); }
-  /// Returns true every few ms. A pipeline that never waits for input, since all of it is in
-  /// memory, would let no other task run, such as the services of a supervisor, and would observe
-  /// no stop.
-  /// Precondition: the pipeline runs.
-  [[nodiscard]] bool is_turn_over() noexcept;
-  /// Returns true if the loop iteration has lasted too long. Call it between two elements of a
-  /// block. It reads the clock only after several elements, since that costs as much as a small
-  /// element.
-  [[nodiscard]] bool should_yield() noexcept { return --elements_to_check_ == 0 && check_clock(); }
+  /// Returns true if the turn has lasted too long. The consumer calls it between two elements of a
+  /// block.
+  [[nodiscard]] bool should_yield() noexcept { return pace_.is_turn_over_after(1); }
   /// Starts a task of a stage, on the consumer's scheduler or on those of the workers in turn.
   void spawn(task<void> t, const stage_metrics& stage, std::string_view what);
   void spawn_worker(task<void> t, const stage_metrics& stage, std::size_t index);
@@ -149,9 +139,6 @@ class pipeline_context {
     std::uint64_t records;
   };
 
-  static constexpr duration turn = std::chrono::milliseconds(5);
-
-  [[nodiscard]] bool check_clock() noexcept;
   [[nodiscard]] task<void> watch(duration patience);
   void abandon_on_other_scheduler() noexcept;
   static void destroy(void* context) noexcept;
@@ -164,10 +151,7 @@ class pipeline_context {
   stage_metrics watched_{"watched"};
   std::atomic<std::uint64_t> dropped_{0};
   scheduler* scheduler_ = nullptr;
-  time_point turn_began_;
-  time_point clock_read_at_;
-  std::size_t elements_per_check_ = 1;
-  std::size_t elements_to_check_ = 1;
+  element_pace pace_;  // of the consumer
   std::optional<task_group> group_;
   std::optional<stage_work_timer> consuming_;
   std::shared_ptr<step_observer> observer_;

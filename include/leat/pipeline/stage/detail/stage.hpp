@@ -21,8 +21,13 @@
 
 namespace leat::detail {
 
-/// Awaits stage::next() of the previous stage, and counts the time as waiting for input.
+/// Awaits stage::next() of the previous stage, and counts the time as waiting for input. First lets
+/// other tasks run if the turn is over: a stage may need many blocks for one element, and all of
+/// them may be in memory.
 [[nodiscard]] task<bool> wait_for_input(stage_metrics& metrics, task<bool> next);
+
+/// Awaits yield_turn(), and counts the time as waiting for input.
+[[nodiscard]] task<void> wait_for_turn(stage_metrics& metrics);
 
 /// A stage of a pipeline: delivers elements in blocks of any size. The boundary between two blocks
 /// has no meaning.

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <coroutine>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -12,16 +13,22 @@
 #include <variant>
 
 #include "leat/async/as_tuple.hpp"
+#include "leat/async/condition_wait.hpp"
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/async/select.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
+#include "leat/async/task_scope.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/async/wait_operation.hpp"
+#include "leat/async/when_all.hpp"
 #include "leat/base/error.hpp"
+#include "leat/sim/virtual_scheduler.hpp"
+#include "support/error_of.hpp"
 #include "support/leat_test.hpp"
 #include "support/outcome_of.hpp"
 #include "support/refusal.hpp"
+#include "support/value_after.hpp"
 
 namespace task_limit_test {
 
@@ -29,12 +36,10 @@ using namespace std::chrono_literals;
 using leat::errc;
 using leat::task;
 using leat_test::contains;
+using leat_test::message_of;
 using leat_test::outcome_of;
+using leat_test::value_after;
 
-task<int> value_after(int value, leat::duration d) {
-  co_await leat::sleep_for(d);
-  co_return value;
-}
 task<> sleep(leat::duration d) { co_await leat::sleep_for(d); }
 task<int> immediately(int value) { co_return value; }
 task<int> finish_despite_stop(int value, leat::duration d) {
@@ -48,17 +53,6 @@ task<int> fail_when_stopped(const char* what) {
 task<int> fail_after(const char* what, leat::duration d) {
   co_await leat::sleep_for(d);
   throw std::runtime_error(what);
-}
-
-/// Runs a task and returns the message of any exception.
-template <class T>
-task<std::string> message_of(T operation) {
-  try {
-    co_await std::move(operation);
-  } catch (const std::exception& e) {
-    co_return e.what();
-  }
-  co_return "";
 }
 
 // ----------------------------------------------------------------------------------------- limits
@@ -143,6 +137,158 @@ LEAT_TEST("with_timeout: a limit of 0 or less lets a task end that need not wait
   CHECK(ec == errc::deadline_exceeded);
   const auto [ec2, value2] = co_await leat::as_tuple(leat::with_timeout(value_after(7, 1s), -1h));
   CHECK(ec2 == errc::deadline_exceeded);
+}
+
+// ---- A loop that is late.
+
+// Runs `body`, and lets the loop stand still for 1.5 s after its first two turns.
+void run_late(task<> body) {
+  leat::sim::virtual_scheduler loop;
+  leat::task_group group;
+  group.spawn_on(loop, std::move(body));
+  while (loop.run_now()) {
+  }
+  loop.advance_to(loop.now() + 1500ms);
+  loop.run_to_end();
+  group.wait_join();
+}
+
+TEST_CASE("with_timeout: on a late loop, a limit that was due first ends the wait of its task",
+          "[async]") {
+  std::error_code inside, outside;
+  const auto sleep_and_note = [&]() -> task<> {
+    const auto [ec] = co_await leat::as_tuple(leat::sleep_for(1s));
+    inside = ec;
+    if (ec) throw leat::failure(ec, "sleep");
+  };
+  run_late([&]() -> task<> {
+    const auto [ec] = co_await leat::as_tuple(leat::with_timeout(sleep_and_note(), 50ms));
+    outside = ec;
+  }());
+  CHECK(inside == errc::cancelled);
+  CHECK(outside == errc::deadline_exceeded);
+  std::size_t winner = 0;
+  run_late([&]() -> task<> {
+    winner = (co_await leat::select(sleep_and_note(), leat::sleep_for(50ms))).index();
+  }());
+  CHECK(inside == errc::cancelled);
+  CHECK(winner == 1);
+}
+
+// A scope whose stop can be awaited, with a deadline.
+struct stoppable_scope final : leat::task_scope {
+  stoppable_scope() : task_scope(keeps_results_t{false}, "scope", "other") {}
+  ~stoppable_scope() override = default;
+  [[nodiscard]] leat::condition_wait wait_for_stop(leat::duration limit) {
+    return wait_until(stopped, leat::scheduler::current()->now() + limit,
+                      std::source_location::current());
+  }
+};
+
+TEST_CASE("with_timeout: on a late loop, a limit ends every kind of wait that has a timer",
+          "[async]") {
+  std::error_code selecting, limited, joined, waiting_for_stop;
+  const auto in_group = [](auto wait) -> task<> {
+    co_await leat::with_task_group([&](leat::task_group& group) -> task<> {
+      group.spawn(wait());
+      co_return;
+    });
+  };
+  const auto note = [&](std::error_code& out, auto wait) -> task<> {
+    const auto [ec] = co_await leat::as_tuple(leat::with_timeout(in_group(wait), 50ms));
+    CHECK(ec == errc::deadline_exceeded);
+    CHECK(out == errc::cancelled);
+  };
+  const auto select = [&]() -> task<> {
+    selecting = std::get<0>(
+        co_await leat::as_tuple(leat::select(leat::sleep_for(1s), leat::sleep_for(2s))));
+    if (selecting) throw leat::failure(selecting, "select");
+  };
+  const auto limit = [&]() -> task<> {
+    limited = std::get<0>(co_await leat::as_tuple(leat::with_timeout(value_after(7, 3s), 1s)));
+    if (limited) throw leat::failure(limited, "limit");
+  };
+  const auto sleep_in_join = [&]() -> task<> {
+    const auto child = [&]() -> task<> {
+      joined = std::get<0>(co_await leat::as_tuple(leat::sleep_for(1s)));
+    };
+    co_await leat::when_all(child(), child());
+    if (joined) throw leat::failure(joined, "join");
+  };
+  stoppable_scope other;
+  const auto wait_for_stop = [&]() -> task<> {
+    waiting_for_stop = std::get<0>(co_await leat::as_tuple(other.wait_for_stop(1s)));
+    if (waiting_for_stop) throw leat::failure(waiting_for_stop, "wait for a stop");
+  };
+  run_late(note(selecting, select));
+  run_late(note(limited, limit));
+  run_late(note(joined, sleep_in_join));
+  run_late(note(waiting_for_stop, wait_for_stop));
+}
+
+TEST_CASE("with_timeout: on a late loop, a task that was due before its limit returns its result",
+          "[async]") {
+  int result = 0;
+  run_late([&]() -> task<> { result = co_await leat::with_timeout(value_after(7, 40ms), 50ms); }());
+  CHECK(result == 7);
+}
+
+TEST_CASE("with_timeout: a result that the task has returned is delivered after the limit",
+          "[async]") {
+  // The result is ready in the turn in which the loop stands still.
+  leat::sim::virtual_scheduler loop;
+  leat::task_group group;
+  int result = 0;
+  group.spawn_on(loop, [](int& out) -> task<> {
+    out = co_await leat::with_timeout(value_after(7, 40ms), 50ms);
+  }(result));
+  while (loop.run_now()) {
+  }
+  loop.advance_to(loop.now() + 40ms);
+  CHECK(loop.run_now(1));  // the task has returned, and its owner has not resumed
+  loop.advance_to(loop.now() + 1s);
+  loop.run_to_end();
+  group.wait_join();
+  CHECK(result == 7);
+}
+
+TEST_CASE("with_timeout: a limit that expires before its task has begun stops the task in time",
+          "[async]") {
+  leat::sim::virtual_scheduler loop;
+  leat::task_group group;
+  std::error_code code;
+  group.spawn_on(loop, [](std::error_code& out) -> task<> {
+    const auto [ec, value] = co_await leat::as_tuple(leat::with_timeout(value_after(7, 1s), 50ms));
+    out = ec;
+  }(code));
+  CHECK(loop.run_now(1));  // the caller has begun, and its task has not
+  loop.advance_to(loop.now() + 50ms);
+  loop.run_now(1);
+  loop.advance_to(loop.now() + 2s);  // a late loop: the sleep is due, too
+  loop.run_to_end();
+  group.wait_join();
+  CHECK(code == errc::deadline_exceeded);
+}
+
+TEST_CASE("with_stop: a task begins and may return, although the stop is served before",
+          "[async]") {
+  leat::sim::virtual_scheduler loop;
+  leat::task_group group;
+  std::stop_source source;
+  int result = 0;
+  group.spawn_on(loop, [](int& out, std::stop_token token) -> task<> {
+    out = co_await leat::with_stop(immediately(7), std::move(token));
+  }(result, source.get_token()));
+  REQUIRE(loop.ready() == 1);
+  loop.run_one(0);
+  source.request_stop();
+  REQUIRE(loop.ready() == 2);
+  loop.run_one(1);  // the stop, which a real loop serves after the start of the task
+  REQUIRE(loop.ready() == 1);
+  loop.run_one(0);
+  loop.run_to_end();
+  CHECK(result == 7);
+  group.wait_join();
 }
 
 LEAT_TEST("with_timeout: as_tuple returns the code and the result of a task", "[async]") {

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string_view>
+
+// The rules and messages about text that csv_decoder and csv_record_splitter share.
+
+namespace leat::detail {
+
+[[nodiscard]] constexpr bool is_csv_delimiter(char c) noexcept {
+  return c != '"' && c != '\r' && c != '\n';
+}
+
+/// The byte order mark of UTF-8.
+inline constexpr std::string_view utf8_mark = "\xEF\xBB\xBF";
+
+/// Returns true if a text begins with the byte order mark of UTF-16.
+[[nodiscard]] constexpr bool is_utf16(std::string_view text) noexcept {
+  return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
+}
+
+inline constexpr char quote_in_unquoted_field[] =
+    "quote in an unquoted field: enclose the field in quotes and double the quotes inside";
+inline constexpr char quote_in_quoted_field[] =
+    "quote in a quoted field: double it, or end the field or the record after it";
+inline constexpr char no_closing_quote[] = "quoted field has no closing quote";
+
+}  // namespace leat::detail

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <chrono>
+
+#include "leat/async/scheduler.hpp"
+#include "leat/base/clock.hpp"
+
+namespace leat::detail {
+
+/// Returns the time of the current scheduler, or of the steady clock outside a scheduler.
+inline time_point present_time() noexcept {
+  const scheduler* const here = scheduler::current();
+  return here ? here->now() : std::chrono::steady_clock::now();
+}
+
+}  // namespace leat::detail

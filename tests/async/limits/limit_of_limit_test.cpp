@@ -1,0 +1,150 @@
+// Limits of limits: the first one that expires ends the operation, with its code.
+
+#include <chrono>
+#include <stop_token>
+#include <string>
+#include <system_error>
+#include <tuple>
+
+#include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+
+#include "async/loop/asio_support.hpp"
+#include "leat/async/as_tuple.hpp"
+#include "leat/async/blocking/run_blocking.hpp"
+#include "leat/async/loop/use_task.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/base/error.hpp"
+#include "support/dump.hpp"
+#include "support/leat_test.hpp"
+#include "support/value_after.hpp"
+
+namespace limit_of_limit_test {
+
+using namespace std::chrono_literals;
+using leat::as_tuple;
+using leat::errc;
+using leat::task;
+using leat::with_deadline;
+using leat::with_stop;
+using leat::with_timeout;
+using leat_test::value_after;
+
+template <class Limited>
+task<std::error_code> code_of(Limited limited) {
+  const auto result = co_await as_tuple(std::move(limited));
+  co_return std::get<0>(result);
+}
+
+LEAT_TEST("with_timeout: ends an operation with two limits by the first that expires", "[async]") {
+  std::stop_source stop;
+  CHECK((co_await code_of(with_stop(with_timeout(leat::sleep_for(1h), 1s), stop.get_token()))) ==
+        errc::deadline_exceeded);
+  CHECK((co_await code_of(with_timeout(with_stop(leat::sleep_for(1h), stop.get_token()), 1s))) ==
+        errc::deadline_exceeded);
+  stop.request_stop();
+  CHECK((co_await code_of(with_stop(with_timeout(leat::sleep_for(1h), 1s), stop.get_token()))) ==
+        errc::cancelled);
+  CHECK((co_await code_of(with_timeout(with_stop(leat::sleep_for(1h), stop.get_token()), 1s))) ==
+        errc::cancelled);
+}
+
+LEAT_TEST("with_timeout: an operation that completes within three limits succeeds", "[async]") {
+  std::stop_source stop;
+  const leat::time_point end = leat::scheduler::current()->now() + 1h;
+  co_await with_deadline(with_stop(with_timeout(leat::sleep_for(1s), 2s), stop.get_token()), end);
+}
+
+LEAT_TEST("with_timeout: limits of a limit of a task stop the task once", "[async]") {
+  std::stop_source stop;
+  CHECK((co_await with_timeout(with_stop(value_after(7, 1s), stop.get_token()), 2s)) == 7);
+  CHECK((co_await code_of(with_timeout(with_stop(value_after(7, 1h), stop.get_token()), 2s))) ==
+        errc::deadline_exceeded);
+  CHECK((co_await code_of(with_timeout(with_timeout(value_after(7, 1h), 1s), 1h))) ==
+        errc::deadline_exceeded);
+  leat::task_group group;
+  group.spawn([](std::stop_source& s) -> task<> {
+    co_await leat::sleep_for(1s);
+    s.request_stop();
+  }(stop));
+  CHECK((co_await code_of(with_timeout(with_stop(value_after(7, 1h), stop.get_token()), 2s))) ==
+        errc::cancelled);
+  co_await group.join();
+}
+
+LEAT_TEST("with_timeout: a stop of the caller ends an operation with two limits", "[async]") {
+  leat::task_group group;
+  std::error_code operation;
+  std::error_code child;
+  group.spawn([](std::error_code& c) -> task<> {
+    c = co_await code_of(with_timeout(with_timeout(leat::sleep_for(1h), 2h), 3h));
+  }(operation));
+  group.spawn([](std::error_code& c) -> task<> {
+    c = co_await code_of(with_timeout(with_timeout(value_after(1, 1h), 2h), 3h));
+  }(child));
+  co_await leat::sleep_for(1s);
+  group.request_stop();
+  co_await group.join();
+  CHECK(operation == errc::cancelled);
+  CHECK(child == errc::cancelled);
+}
+
+TEST_CASE("with_timeout: an Asio operation under an idle limit and a drain", "[async]") {
+  asio::io_context io;
+  leat_test::run_in(io, [](asio::io_context& context) -> task<> {
+    std::stop_source draining;
+    asio::steady_timer timer(context, 1h);
+    CHECK((co_await code_of(with_timeout(
+              with_stop(timer.async_wait(leat::use_task), draining.get_token()), 1ms))) ==
+          errc::deadline_exceeded);
+    draining.request_stop();
+    CHECK((co_await code_of(with_timeout(
+              with_stop(timer.async_wait(leat::use_task), draining.get_token()), 1h))) ==
+          errc::cancelled);
+  }(io));
+}
+
+LEAT_TEST("with_timeout: a function of run_blocking() under two limits", "[async]") {
+  const auto three = [] { return 3; };
+  CHECK((co_await with_stop(with_timeout(leat::run_blocking(three), 1h), std::stop_token())) == 3);
+}
+
+LEAT_TEST("with_timeout: a dump shows the time left of each limit", "[async]") {
+  leat::task_group group;
+  group.spawn(
+      []() -> task<> {
+        const auto [ec] =
+            co_await as_tuple(with_timeout(with_timeout(leat::sleep_for(1h), 30s), 60s));
+        static_cast<void>(ec);
+      }(),
+      "limited");
+  co_await leat::sleep_for(10s);
+  const std::string text = leat_test::dump();
+  CAPTURE(text);
+  CHECK(text.find("20000 ms left") != text.npos);
+  CHECK(text.find("50000 ms left") != text.npos);
+  group.request_stop();
+  co_await group.join();
+}
+
+LEAT_TEST("with_timeout: a dump shows how long ago a task was asked to stop", "[async]") {
+  leat::task_group group;
+  const auto slow_to_stop = []() -> task<int> {
+    co_await as_tuple(leat::sleep_for(1h));
+    leat::task_group clean_up(leat::shielded, "clean-up");
+    clean_up.spawn([]() -> task<> { co_await leat::sleep_for(2s); }());
+    co_await clean_up.join();
+    co_return 7;
+  };
+  group.spawn([](auto make) -> task<> { co_await leat::with_timeout(make(), 1s); }(slow_to_stop));
+  co_await leat::sleep_for(2200ms);
+  const std::string text = leat_test::dump();
+  CAPTURE(text);
+  CHECK(text.find("limit on a task, asked to stop 1.200 s ago, not ended yet, expired, at ") !=
+        text.npos);
+  co_await group.join();
+}
+
+}  // namespace limit_of_limit_test

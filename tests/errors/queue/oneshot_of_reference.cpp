@@ -1,0 +1,4 @@
+// expect: oneshot<T&>: send a pointer
+#include "leat/sync/oneshot.hpp"
+
+void use() { leat::oneshot<int&> ends; }
