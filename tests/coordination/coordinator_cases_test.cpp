@@ -1,8 +1,5 @@
-// Numbered cases of the coordinator, for users who know TensorFlow's.
-//
-// A39, a task that is registered twice and also passed to join(), has no counterpart. spawn() takes
-// ownership of a task and join() takes no tasks, so a coordinator holds each task once. This
-// applies to threads too.
+// What the coordinator shares with TensorFlow's. Unlike TensorFlow's, it holds each task or thread
+// once: spawn() takes ownership of a task, and join() takes no tasks.
 
 #include <chrono>
 #include <cstdio>
@@ -83,7 +80,7 @@ task<> join_the_late(coordinator& c) {
   co_await c.join();
 }
 
-LEAT_TEST("coordinator: stop_requested() and a polling wait see the stop [A1]", "[coordination]") {
+LEAT_TEST("coordinator: stop_requested() and a polling wait see the stop", "[coordination]") {
   coordinator c;
   CHECK_FALSE(c.should_stop());
   CHECK_FALSE(co_await c.wait_for_stop(10ms));
@@ -92,7 +89,7 @@ LEAT_TEST("coordinator: stop_requested() and a polling wait see the stop [A1]", 
   CHECK(co_await c.wait_for_stop(10ms));
 }
 
-LEAT_TEST("coordinator: the stop request of another task ends a wait [A2, D1]", "[coordination]") {
+LEAT_TEST("coordinator: the stop request of another task ends a wait", "[coordination]") {
   coordinator c;
   c.spawn(report_after(100ms, nullptr, c));
   CHECK_FALSE(co_await c.wait_for_stop(99ms));
@@ -101,9 +98,7 @@ LEAT_TEST("coordinator: the stop request of another task ends a wait [A2, D1]", 
   co_await c.join();
 }
 
-// QD16
-LEAT_TEST("coordinator: join() waits for the normal end without a stop [A3, A4, A31, A36]",
-          "[coordination]") {
+LEAT_TEST("coordinator: join() waits for the normal end without a stop", "[coordination]") {
   coordinator c;
   for (const leat::duration d : {10ms, 300ms, 10ms}) c.spawn(nap(d));
   const joined j = co_await join(c);
@@ -114,8 +109,7 @@ LEAT_TEST("coordinator: join() waits for the normal end without a stop [A3, A4, 
   CHECK(c.joined());
 }
 
-LEAT_TEST("coordinator: join() names the stragglers after the grace period [A6, A8]",
-          "[coordination]") {
+LEAT_TEST("coordinator: join() names the stragglers after the grace period", "[coordination]") {
   for (const leat::duration grace : {leat::duration(1), leat::duration(1s)}) {
     coordinator c;
     c.spawn(report_after(0ms, nullptr, c));
@@ -129,7 +123,7 @@ LEAT_TEST("coordinator: join() names the stragglers after the grace period [A6, 
   }
 }
 
-LEAT_TEST("coordinator: join() can ignore stragglers [A9]", "[coordination]") {
+LEAT_TEST("coordinator: join() can ignore stragglers", "[coordination]") {
   coordinator c;
   c.spawn(report_after(0ms, nullptr, c));
   c.spawn(deaf(), "t2");
@@ -140,7 +134,7 @@ LEAT_TEST("coordinator: join() can ignore stragglers [A9]", "[coordination]") {
   co_await join_the_late(c);
 }
 
-TEST_CASE("coordinator: prints ignored stragglers to standard error [A9]", "[coordination]") {
+TEST_CASE("coordinator: prints ignored stragglers to standard error", "[coordination]") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::run([]() -> task<> {
       coordinator c;
@@ -178,7 +172,7 @@ TEST_CASE("coordinator: prints stragglers and the first error while it waits for
   CHECK(said.find("thrown at the end") != said.npos);
 }
 
-LEAT_TEST("coordinator: throws the first error [A10]", "[coordination]") {
+LEAT_TEST("coordinator: throws the first error", "[coordination]") {
   coordinator c;
   c.spawn(report_after(1ms, error("First"), c));
   c.spawn([]() -> task<> {
@@ -192,7 +186,7 @@ LEAT_TEST("coordinator: throws the first error [A10]", "[coordination]") {
   CHECK(c.secondary_errors().size() == 1);
 }
 
-LEAT_TEST("coordinator: a clean error stops and is not thrown [A12, A13]", "[coordination]") {
+LEAT_TEST("coordinator: a clean error stops and is not thrown", "[coordination]") {
   coordinator c;
   c.spawn(report_after(1ms, end_of_input(), c));
   const joined j = co_await join(c);
@@ -206,22 +200,21 @@ LEAT_TEST("coordinator: a clean error stops and is not thrown [A12, A13]", "[coo
   CHECK(k.what.empty());
 }
 
-// QD26
-LEAT_TEST("coordinator: with an empty list no error is clean [A15]", "[coordination]") {
+LEAT_TEST("coordinator: with an empty list no error is clean", "[coordination]") {
   coordinator c({.clean_stop_errors = {}});
   c.request_stop(end_of_input());
   const joined j = co_await join(c);
   CHECK(j.what.find("end of input") != j.what.npos);
 }
 
-LEAT_TEST("coordinator: an error derived from a clean one is clean [A16]", "[coordination]") {
+LEAT_TEST("coordinator: an error derived from a clean one is clean", "[coordination]") {
   coordinator c;
   c.request_stop(std::make_exception_ptr(derived_end()));
   const joined j = co_await join(c);
   CHECK(j.what.empty());
 }
 
-LEAT_TEST("coordinator: clear_stop() removes the first error [A17]", "[coordination]") {
+LEAT_TEST("coordinator: clear_stop() removes the first error", "[coordination]") {
   coordinator c;
   c.spawn(report_after(1ms, error("First"), c));
   const joined first = co_await join(c);
@@ -233,8 +226,7 @@ LEAT_TEST("coordinator: clear_stop() removes the first error [A17]", "[coordinat
   CHECK(c.secondary_errors().empty());
 }
 
-// QD19
-LEAT_TEST("coordinator: after join(), errors are thrown to the caller of request_stop() [A18, A21]",
+LEAT_TEST("coordinator: after join(), errors are thrown to the caller of request_stop()",
           "[coordination]") {
   coordinator c;
   co_await c.join();
@@ -244,8 +236,7 @@ LEAT_TEST("coordinator: after join(), errors are thrown to the caller of request
   CHECK(c.should_stop());
 }
 
-LEAT_TEST("coordinator: after clear_stop(), errors are recorded again [A20, A38]",
-          "[coordination]") {
+LEAT_TEST("coordinator: after clear_stop(), errors are recorded again", "[coordination]") {
   coordinator c;
   co_await c.join();
   c.clear_stop();
@@ -255,8 +246,7 @@ LEAT_TEST("coordinator: after clear_stop(), errors are recorded again [A20, A38]
   CHECK(j.what == "After clear");
 }
 
-// QD11
-LEAT_TEST("coordinator: errors after a clean stop are secondary [A23]", "[coordination]") {
+LEAT_TEST("coordinator: errors after a clean stop are secondary", "[coordination]") {
   coordinator c;
   c.request_stop(end_of_input());
   c.request_stop(error("late"));
@@ -265,7 +255,7 @@ LEAT_TEST("coordinator: errors after a clean stop are secondary [A23]", "[coordi
   CHECK(c.secondary_errors().size() == 1);
 }
 
-LEAT_TEST("coordinator: throws the recorded error on every call [A24, A25, D6]", "[coordination]") {
+LEAT_TEST("coordinator: throws the recorded error on every call", "[coordination]") {
   coordinator c;
   c.request_stop(error("a"));
   c.request_stop(error("b"));
@@ -278,8 +268,7 @@ LEAT_TEST("coordinator: throws the recorded error on every call [A24, A25, D6]",
   }
 }
 
-LEAT_TEST("coordinator: throws a recorded error rather than stragglers_error [A27]",
-          "[coordination]") {
+LEAT_TEST("coordinator: throws a recorded error rather than stragglers_error", "[coordination]") {
   coordinator c;
   c.spawn(deaf());
   c.request_stop(error("boom"));
@@ -289,7 +278,7 @@ LEAT_TEST("coordinator: throws a recorded error rather than stragglers_error [A2
   co_await join_the_late(c);
 }
 
-LEAT_TEST("coordinator: a negative grace period is zero [A29]", "[coordination]") {
+LEAT_TEST("coordinator: a negative grace period is zero", "[coordination]") {
   coordinator c;
   c.spawn(deaf());
   c.request_stop();
@@ -299,8 +288,7 @@ LEAT_TEST("coordinator: a negative grace period is zero [A29]", "[coordination]"
   co_await join_the_late(c);
 }
 
-LEAT_TEST("coordinator: join() throws an error that occurs while it waits [A30]",
-          "[coordination]") {
+LEAT_TEST("coordinator: join() throws an error that occurs while it waits", "[coordination]") {
   coordinator c;
   c.spawn(nap(10h));
   c.spawn(report_after(200ms, error("late"), c));
@@ -309,7 +297,7 @@ LEAT_TEST("coordinator: join() throws an error that occurs while it waits [A30]"
   CHECK(j.after == 200ms);
 }
 
-LEAT_TEST("coordinator: stop_on_exception() of a successful body requests no stop [A33]",
+LEAT_TEST("coordinator: stop_on_exception() of a successful body requests no stop",
           "[coordination]") {
   coordinator c;
   CHECK(c.stop_on_exception([] {}));
@@ -358,8 +346,7 @@ LEAT_TEST("coordinator: a body that the stop cancels is not an error", "[coordin
   CHECK(c.secondary_errors().empty());
 }
 
-LEAT_TEST("coordinator: stop_on_exception() throws the error after join() [A34]",
-          "[coordination]") {
+LEAT_TEST("coordinator: stop_on_exception() throws the error after join()", "[coordination]") {
   coordinator c;
   co_await c.join();
   CHECK_THROWS_WITH(c.stop_on_exception([] { throw std::runtime_error("k"); }), "k");
@@ -370,7 +357,7 @@ LEAT_TEST("coordinator: stop_on_exception() throws the error after join() [A34]"
                     "k");
 }
 
-LEAT_TEST("coordinator: a wait with a limit of zero or less polls [A37]", "[coordination]") {
+LEAT_TEST("coordinator: a wait with a limit of zero or less polls", "[coordination]") {
   coordinator c;
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
@@ -398,8 +385,7 @@ TEST_CASE("coordinator: any number of tasks and threads can wait for the stop", 
   CHECK(woken == 8);
 }
 
-LEAT_TEST("coordinator: join() waits for a task that is spawned while it waits",
-          "[coordination]") {  // QD18
+LEAT_TEST("coordinator: join() waits for a task that is spawned while it waits", "[coordination]") {
   coordinator c;
   c.spawn([](coordinator& coord) -> task<> {
     co_await leat::sleep_for(1ms);

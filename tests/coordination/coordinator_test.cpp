@@ -165,18 +165,6 @@ LEAT_TEST("coordinator: wait_for_stop ends with the request", "[coordination]") 
   co_await c.join();
 }
 
-LEAT_TEST("coordinator: join() waits for the normal end without a stop", "[coordination]") {
-  leat::coordinator c;
-  leat::scheduler& s = co_await leat::this_task::get_scheduler();
-  const auto begin = s.now();
-  c.spawn(nap(10ms));
-  c.spawn(nap(300ms));
-  co_await c.join();
-  CHECK(s.now() - begin == 300ms);  // immediately, not at the next poll
-  CHECK_FALSE(c.should_stop());
-  CHECK(c.joined());
-}
-
 LEAT_TEST("coordinator: the first error stops the other tasks and is thrown", "[coordination]") {
   leat::coordinator c;
   c.spawn(nap(10h));
@@ -460,7 +448,6 @@ LEAT_TEST("coordinator: a clean error after join() is not thrown", "[coordinatio
   CHECK(c.should_stop());
 }
 
-// QD17
 LEAT_TEST("coordinator: the grace period starts at the stop request", "[coordination]") {
   leat::coordinator c;
   leat::scheduler& s = co_await leat::this_task::get_scheduler();

@@ -143,7 +143,6 @@ TEST_CASE("coordinator: an error of a thread after join() is secondary", "[coord
   CHECK(c.secondary_errors().size() == 1);
 }
 
-// D6
 TEST_CASE("coordinator: a thread that is registered after the stop is stopped at once",
           "[coordination]") {
   leat::coordinator c;

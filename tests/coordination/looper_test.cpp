@@ -77,7 +77,6 @@ task<std::string> joined(leat::coordinator& c) {
   co_return what;
 }
 
-// B1
 LEAT_TEST("looper: interval 0 runs its body until the body stops the coordinator",
           "[coordination]") {
   leat::coordinator coord;
@@ -99,7 +98,6 @@ LEAT_TEST("looper: interval 0 runs its body until the body stops the coordinator
   CHECK(calls == 4);
 }
 
-// B2
 LEAT_TEST("looper: calls the body at fixed times, between start_loop and stop_loop",
           "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
@@ -123,7 +121,6 @@ LEAT_TEST("looper: the schedule begins after start_loop", "[coordination]") {
   CHECK(seen.calls == milliseconds{7ms, 107ms});
 }
 
-// QD25; case 41 of a supervisor.
 LEAT_TEST("looper: catches up on missed calls without a pause", "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
@@ -133,7 +130,6 @@ LEAT_TEST("looper: catches up on missed calls without a pause", "[coordination]"
   CHECK(seen.calls == milliseconds{0ms, 250ms, 250ms, 300ms, 400ms});
 }
 
-// QD25; case 41.
 LEAT_TEST("looper: skips missed calls if catching up is disabled", "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
@@ -157,7 +153,6 @@ LEAT_TEST("looper: does not drift in a thousand calls", "[coordination]") {
   CHECK(seen.calls.back() == 9990ms);
 }
 
-// B4; case 42.
 LEAT_TEST("looper: an error of the body reaches the coordinator, and stop_loop does not run",
           "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
@@ -197,7 +192,6 @@ LEAT_TEST("looper: an error of a hook reaches the coordinator", "[coordination]"
   CHECK(seen.stops.empty());
 }
 
-// Case 42.
 LEAT_TEST("looper: a clean error is a stop without an error", "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
@@ -214,7 +208,6 @@ LEAT_TEST("looper: a clean error is a stop without an error", "[coordination]") 
   CHECK(seen.stops.empty());
 }
 
-// B6
 LEAT_TEST("looper: without an interval, calls follow at once and other tasks run in between",
           "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
@@ -231,7 +224,7 @@ LEAT_TEST("looper: without an interval, calls follow at once and other tasks run
   CHECK(turns >= 4);
 }
 
-// B7: the type system ensures that the owner is a coordinator or a group.
+// The type system ensures that the owner is a coordinator or a group.
 TEST_CASE("looper: rejects an empty body and a negative interval", "[coordination]") {
   const auto code_of = [](auto make) {
     try {
@@ -247,7 +240,7 @@ TEST_CASE("looper: rejects an empty body and a negative interval", "[coordinatio
   CHECK(code_of([] { return leat::looper([]() -> task<> { co_return; }); }) == std::error_code());
 }
 
-// B8: spawn() makes and registers a looper in one step, before the looper has run.
+// spawn() makes and registers a looper in one step, before the looper has run.
 LEAT_TEST("looper: belongs to the coordinator from spawn() on", "[coordination]") {
   leat::coordinator coord;
   int calls = 0;
@@ -271,7 +264,6 @@ LEAT_TEST("looper: belongs to the coordinator from spawn() on", "[coordination]"
   CHECK(calls == 0);
 }
 
-// Case 43.
 LEAT_TEST("looper: after a stop it runs both hooks and no call", "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
@@ -309,7 +301,6 @@ LEAT_TEST("looper: if a stop ends the wait of start_loop, stop_loop does not run
   }
 }
 
-// B10
 LEAT_TEST("looper: a stop during the interval ends it at once", "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);
@@ -339,8 +330,7 @@ LEAT_TEST("looper: a stop cancels waits of the body, not of stop_loop", "[coordi
   CHECK(seen.stops == milliseconds{1005ms});
 }
 
-// B11: callables take the place of the functions that a subclass overrides, and suffice for a
-// looper.
+// Callables take the place of the functions that a subclass of LooperThread overrides.
 LEAT_TEST("looper: runs on schedule in a task group too", "[coordination]") {
   leat::scheduler& sched = co_await leat::this_task::get_scheduler();
   diary seen(sched);

@@ -32,11 +32,9 @@ struct counting {
 template <class Owner>
 concept can_own = requires(leat::queue_runner_collection& c, Owner& o) { c.start(o); };
 
-// C24
 static_assert(can_own<leat::coordinator> && can_own<leat::task_group>);
 static_assert(!can_own<int>);
 
-// C23
 LEAT_TEST("queue_runner_collection: starts its runners in order, for a coordinator and for a group",
           "[coordination]") {
   counting a("a");
@@ -60,7 +58,6 @@ LEAT_TEST("queue_runner_collection: starts its runners in order, for a coordinat
   CHECK(a.n == 3);
 }
 
-// C26
 LEAT_TEST("queue_runner_collection: an empty list starts nothing, and the result is empty",
           "[coordination]") {
   counting a("a");
@@ -75,7 +72,6 @@ LEAT_TEST("queue_runner_collection: an empty list starts nothing, and the result
   CHECK(a.n == 3);
 }
 
-// C26
 TEST_CASE("queue_runner_collection: start() prints a warning for an empty list", "[coordination]") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::virtual_scheduler s;
@@ -86,7 +82,6 @@ TEST_CASE("queue_runner_collection: start() prints a warning for an empty list",
   CHECK(said.find("queue runner list 'mine' is empty") != said.npos);
 }
 
-// C27
 LEAT_TEST("queue_runner_collection: a runner that was added twice is started once",
           "[coordination]") {
   counting a("a");
@@ -105,7 +100,6 @@ LEAT_TEST("queue_runner_collection: a runner that was added twice is started onc
   co_await coord.join();
 }
 
-// C28
 TEST_CASE("queue_runner_collection: lists the runners of a scope", "[coordination]") {
   counting in("scope/queue");
   counting out("scopes/queue");
@@ -134,7 +128,6 @@ TEST_CASE("queue_runner_collection: starts none if one has no operation", "[coor
   CHECK(good.runner.running_producers() == 0);
 }
 
-// C25
 TEST_CASE("queue_runner_collection: start() outside a scheduler needs a scheduler",
           "[coordination]") {
   const std::string said = leat_test::abort_message([] {

@@ -48,14 +48,12 @@ std::string said_by(errc expected, const auto& f) {
   return {};
 }
 
-// C31
 TEST_CASE("queue_runner_def: the bytes are those of the protobuf message", "[coordination]") {
   CHECK(round_trip_definition().to_bytes() ==
         from_hex("0a0571756575651207656e71756575651a05636c6f7365220663616e63656c2a020b01"));
   CHECK(queue_runner_def().to_bytes().empty());
 }
 
-// C29
 TEST_CASE("queue_runner_def: is restored from its bytes with the order of the errors",
           "[coordination]") {
   const queue_runner_def def = round_trip_definition();
@@ -155,7 +153,6 @@ TEST_CASE("queue_runner_def: rejects names that are not UTF-8 in both directions
   }
 }
 
-// C32
 TEST_CASE("queue_runner_def: is exported from a scope, and imported into one", "[coordination]") {
   const queue_runner_def def{.queue_name = "a/q",
                              .enqueue_op_names = {"a/b/enqueue", "elsewhere", "ab/x"},
@@ -176,7 +173,6 @@ TEST_CASE("queue_runner_def: is exported from a scope, and imported into one", "
   CHECK(def.with_scope("") == def);
 }
 
-// C29
 TEST_CASE("queue_runner: converts to a definition and back", "[coordination]") {
   leat::fifo_queue<int> queue(2, "queue");
   leat::queue_runner_resolver names;
@@ -193,7 +189,6 @@ TEST_CASE("queue_runner: converts to a definition and back", "[coordination]") {
         std::vector<errc>{errc::out_of_range});
 }
 
-// D7
 LEAT_TEST("queue_runner: created from a definition, it runs the named operations",
           "[coordination]") {
   leat::fifo_queue<int> queue(2, "queue");
@@ -216,7 +211,6 @@ LEAT_TEST("queue_runner: created from a definition, it runs the named operations
   CHECK(square == 100);
 }
 
-// D9, D14, C21, C22
 TEST_CASE("queue_runner: rejects an unusable definition and names the reason", "[coordination]") {
   leat::fifo_queue<int> queue(2, "queue");
   leat::queue_runner_resolver names;

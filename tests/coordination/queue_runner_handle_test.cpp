@@ -21,7 +21,6 @@ using leat_test::error_texts;
 
 task<> nothing() { co_return; }
 
-// C1
 LEAT_TEST("queue_runner_handle: the end of the input is not an error", "[coordination]") {
   number_queue q(10, "q");
   int n = 0;
@@ -40,7 +39,6 @@ LEAT_TEST("queue_runner_handle: the end of the input is not an error", "[coordin
   co_await group.join();
 }
 
-// C2, C3
 LEAT_TEST("queue_runner_handle: runs the close_op once, after the last operation has ended",
           "[coordination]") {
   number_queue q(10);
@@ -63,7 +61,6 @@ LEAT_TEST("queue_runner_handle: runs the close_op once, after the last operation
   CHECK(runner.last_start().exceptions_raised().empty());
 }
 
-// C4
 LEAT_TEST("queue_runner_handle: keeps the errors of all operations and throws the first",
           "[coordination]") {
   number_queue q(10);
@@ -79,7 +76,6 @@ LEAT_TEST("queue_runner_handle: keeps the errors of all operations and throws th
   CHECK(n == 30);
 }
 
-// C5
 LEAT_TEST("queue_runner_handle: an operation between two queues passes on the end",
           "[coordination]") {
   number_queue q0(3);
@@ -99,7 +95,7 @@ LEAT_TEST("queue_runner_handle: an operation between two queues passes on the en
   co_await group.join();
 }
 
-// C9: a start takes the place of a session. Only a runner with a cancel_op has an extra task, which
+// A start takes the place of a session. Only a runner with a cancel_op has an extra task, which
 // runs it after a stop.
 LEAT_TEST("queue_runner_handle: each start creates one task per operation", "[coordination]") {
   for (const bool own_cancel : {false, true}) {
@@ -128,7 +124,6 @@ LEAT_TEST("queue_runner_handle: each start creates one task per operation", "[co
   }
 }
 
-// C10, QD14
 LEAT_TEST("queue_runner_handle: a second start while it runs throws failed_precondition",
           "[coordination]") {
   number_queue q(3);
@@ -152,7 +147,6 @@ LEAT_TEST("queue_runner_handle: a second start while it runs throws failed_preco
   CHECK(n == 3);
 }
 
-// C15
 LEAT_TEST("queue_runner_handle: `cancelled` is an error unless queue_closed_errors contains it",
           "[coordination]") {
   number_queue q(3);
@@ -167,7 +161,6 @@ LEAT_TEST("queue_runner_handle: `cancelled` is an error unless queue_closed_erro
   CHECK(joined == what);
 }
 
-// C16
 LEAT_TEST("queue_runner_handle: queue_closed_errors may contain several errors", "[coordination]") {
   number_queue q(3);
   int closed = 0;
@@ -183,7 +176,6 @@ LEAT_TEST("queue_runner_handle: queue_closed_errors may contain several errors",
   CHECK(closed == 1);
 }
 
-// C20, QD29
 LEAT_TEST(
     "queue_runner_handle: an error of the close_op follows the others, and the queue throws it",
     "[coordination]") {
@@ -205,7 +197,6 @@ LEAT_TEST(
   }
 }
 
-// QD13
 LEAT_TEST(
     "queue_runner_handle: if the last producer fails, the queue drains and then throws the error",
     "[coordination]") {
@@ -224,7 +215,6 @@ LEAT_TEST(
   CHECK(seen == "boom");
 }
 
-// QD13
 LEAT_TEST(
     "queue_runner_handle: runs the cancel_op after a last error, the close_op after a normal last "
     "end",
@@ -256,7 +246,6 @@ LEAT_TEST(
   }
 }
 
-// C33, QD15
 LEAT_TEST("queue_runner_handle: each start keeps its own errors", "[coordination]") {
   number_queue q(3);
   leat::queue_runner runner(q);

@@ -21,7 +21,6 @@ using namespace runner_steps;
 using leat_test::error_texts;
 using namespace std::chrono_literals;
 
-// D11
 LEAT_TEST(
     "queue_runner_handle: a timeout of the wait for the first enqueues leaves the tasks running",
     "[coordination]") {
@@ -134,7 +133,7 @@ LEAT_TEST("queue_runner_handle: a stop ends the wait for the first enqueues", "[
   CHECK(handle.exceptions_raised().empty());
 }
 
-// D12: a failure of the queue takes the place of closing the session.
+// A failure of the queue takes the place of closing the session.
 LEAT_TEST("queue_runner_handle: join() waits for the operations and throws their error",
           "[coordination]") {
   number_queue q0(3);

@@ -176,7 +176,6 @@ TEST_CASE("queue_runner: reports one error if one of 256 operations fails", "[co
   CHECK(said_by_256(&fail_or<&push_a_run>) == "thrown: disk full\n");
 }
 
-// QD31
 TEST_CASE("queue_runner: prints nothing after a normal end", "[coordination]") {
   CHECK(said_by_256(&push_one_item) == "thrown: \n");
   CHECK(said_by_256(&push_a_run) == "thrown: \n");
@@ -239,7 +238,6 @@ TEST_CASE("coordinator: ignores `cancelled` from threads after a stop", "[coordi
   CHECK(coord.secondary_errors().empty());
 }
 
-// D4
 LEAT_TEST("queue_runner: throws the only error that is not clean", "[coordination]") {
   leat::fifo_queue<int> q(1);
   leat::queue_runner runner(q, {.queue_closed_errors = {errc::aborted}});

@@ -51,7 +51,6 @@ task<std::vector<int>> drain(leat::fifo_queue<int>& q) {
   co_return out;
 }
 
-// C2, D5, QD12, QD27, QD28
 LEAT_TEST("queue_runner: closes the queue when the last producer ends", "[coordination]") {
   leat::fifo_queue<int> q(4, "numbers");
   counter a{q, 3};
@@ -83,7 +82,6 @@ LEAT_TEST("queue_runner: an error in queue_closed_errors ends an operation norma
   CHECK(q.is_closed());
 }
 
-// C7, C19
 LEAT_TEST("queue_runner: a failing operation stops all and the consumer gets its error",
           "[coordination]") {
   leat::fifo_queue<int> q(4);
@@ -125,7 +123,6 @@ LEAT_TEST("queue_runner: a stop ends producers that wait in a full queue", "[coo
   CHECK(q.size() == 2);
 }
 
-// C10
 LEAT_TEST("queue_runner: a second start while it runs starts nothing", "[coordination]") {
   leat::fifo_queue<int> q(2);
   counter a{q, 3};
@@ -139,7 +136,6 @@ LEAT_TEST("queue_runner: a second start while it runs starts nothing", "[coordin
   co_await coord.join();
 }
 
-// C21, C22
 TEST_CASE("queue_runner: rejects a start without operations and empty queue_closed_errors",
           "[coordination]") {
   leat::fifo_queue<int> q(2);
@@ -153,7 +149,6 @@ TEST_CASE("queue_runner: rejects a start without operations and empty queue_clos
   CHECK_THROWS_AS(leat::queue_runner(q, no_error), leat::failure);
 }
 
-// C25
 TEST_CASE("queue_runner: misuse ends the process with a message", "[coordination]") {
   const std::string outside = leat_test::abort_message([] {
     leat::fifo_queue<int> q(2);
@@ -309,7 +304,6 @@ LEAT_TEST("queue_runner: starts no operation after a stop", "[coordination]") {
   CHECK(calls <= before + 1);  // the call that was running
 }
 
-// C6
 LEAT_TEST("queue_runner: started after a stop, it runs only its cancel_op", "[coordination]") {
   leat::fifo_queue<int> q(4, "q");
   counter a{q, 3};
@@ -333,7 +327,6 @@ LEAT_TEST("queue_runner: started after a stop, it runs only its cancel_op", "[co
   CHECK(cancelled == 1);
 }
 
-// C19
 LEAT_TEST(
     "queue_runner: an error runs the cancel_op while another operation waits in the full queue",
     "[coordination]") {
@@ -377,7 +370,6 @@ LEAT_TEST("queue_runner: the cancel_op runs also when the only producer fails", 
   CHECK(cancelled == 1);
 }
 
-// QD12
 LEAT_TEST("queue_runner: a normal end with a cancel_op completes the join of the coordinator",
           "[coordination]") {
   leat::fifo_queue<int> q(10);
@@ -400,7 +392,6 @@ LEAT_TEST("queue_runner: a normal end with a cancel_op completes the join of the
   CHECK(cancelled == 0);
 }
 
-// C20, QD29
 LEAT_TEST("queue_runner: an error of the close_op is secondary, and the queue throws it",
           "[coordination]") {
   leat::fifo_queue<int> q(10);
@@ -436,7 +427,6 @@ LEAT_TEST("queue_runner: a close_op that a stop cancels is not an error", "[coor
   CHECK(q.is_closed());
 }
 
-// C35
 LEAT_TEST("queue_runner: keeps an error after an early join, and can start again",
           "[coordination]") {
   leat::fifo_queue<int> q(10);
@@ -467,7 +457,6 @@ LEAT_TEST("queue_runner: keeps an error after an early join, and can start again
   co_await coord.join();
 }
 
-// D2, D3
 LEAT_TEST("queue_runner: one stop ends two runners", "[coordination]") {
   leat::fifo_queue<int> first(1);
   leat::fifo_queue<int> second(1);

@@ -1,4 +1,4 @@
-// The end of a pipeline with a limited number of epochs (section 11 of the specification): a
+// The end of a pipeline with a limited number of epochs: a
 // producer of names, readers that share an example queue, and a trainer.
 
 #include <algorithm>
@@ -162,8 +162,7 @@ TEST_CASE("clean shutdown: queued items remain after the end and drain", "[input
   });
 }
 
-TEST_CASE("clean shutdown: three of four readers of one file end and close nothing [Z07]",
-          "[input]") {
+TEST_CASE("clean shutdown: three of four readers of one file end and close nothing", "[input]") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     world w(seed);
     w.run([](world& here) -> task<> {

@@ -1,4 +1,4 @@
-// The cases P of the specification for lists, and the common behaviour of all producers.
+// Producers of lists, and the common behaviour of all producers.
 
 #include "leat/input/input_producer.hpp"
 
@@ -41,7 +41,7 @@ static_assert(!std::copy_constructible<training>);
 
 // ------------------------------------------------------------------------------------ the epochs
 
-LEAT_TEST("string_input_producer: each epoch is the list without shuffle [P08]", "[input]") {
+LEAT_TEST("string_input_producer: each epoch is the list without shuffle", "[input]") {
   const names words{"to", "be", "or", "not", "to", "be"};
   string_input_producer p(words, {.num_epochs = 3, .shuffle = false});
   const names out = co_await all_of(p);
@@ -51,14 +51,14 @@ LEAT_TEST("string_input_producer: each epoch is the list without shuffle [P08]",
   CHECK(p.queue().is_closed());
 }
 
-LEAT_TEST("string_input_producer: all orders are equally likely [P09]", "[input]") {
+LEAT_TEST("string_input_producer: all orders are equally likely", "[input]") {
   string_input_producer p({"a", "b", "c"}, {.num_epochs = 600, .seed = 5});
   const names out = co_await all_of(p);
   REQUIRE(out.size() == 1800);
   check_orders(out, 3, 6, 61, 139);
 }
 
-LEAT_TEST("string_input_producer: the queue never exceeds its capacity [P16]", "[input]") {
+LEAT_TEST("string_input_producer: the queue never exceeds its capacity", "[input]") {
   names forty;
   for (int i = 0; i < 40; ++i) forty.push_back(std::to_string(i));
   string_input_producer p(forty, {.num_epochs = 1, .shuffle = false, .capacity = 3});
@@ -77,7 +77,7 @@ LEAT_TEST("string_input_producer: the queue never exceeds its capacity [P16]", "
   CHECK(p.queue().statistics().peak_size == 3);
 }
 
-TEST_CASE("string_input_producer: epochs do not mix in any schedule [P17]", "[input]") {
+TEST_CASE("string_input_producer: epochs do not mix in any schedule", "[input]") {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     world w(seed, {.threads = 2});
     w.run([](world& here) -> task<> {
@@ -145,7 +145,7 @@ LEAT_TEST("input_producer: accepts items of any copyable type", "[input]") {
 
 // ------------------------------------------------------------------------------------ refusals
 
-TEST_CASE("string_input_producer: refuses invalid options at construction [P03, P14]", "[input]") {
+TEST_CASE("string_input_producer: refuses invalid options at construction", "[input]") {
   const auto said = [](names items, const leat::producer_options& options) {
     return refusal([&] { return string_input_producer(std::move(items), options).items(); });
   };
@@ -186,7 +186,7 @@ TEST_CASE("string_input_producer: produces the files of match_filenames_once", "
   });
 }
 
-LEAT_TEST("string_input_producer: the consumer receives the error of an empty found list [C7, D12]",
+LEAT_TEST("string_input_producer: the consumer receives the error of an empty found list",
           "[input]") {
   string_input_producer p(find_none, {.name = "names"});
   const end e = co_await end_of(p);
@@ -259,8 +259,7 @@ LEAT_TEST("string_input_producer: a stop runs cancel_op instead of close_op", "[
 
 // ------------------------------------------------------------------------------- shared queues
 
-TEST_CASE("string_input_producer: producers with one shared name need one capacity [P22]",
-          "[input]") {
+TEST_CASE("string_input_producer: producers with one shared name need one capacity", "[input]") {
   leat::queue_registry shared;
   string_input_producer a({"a"}, {.capacity = 32, .name = "names", .shared = &shared});
   string_input_producer b({"b"}, {.capacity = 32, .name = "names", .shared = &shared});
@@ -323,7 +322,7 @@ LEAT_TEST("string_input_producer: fails if another producer closes the shared qu
 
 // ------------------------------------------------------------------------------------ fullness
 
-LEAT_TEST("string_input_producer: reports the fullness of its queue [P21]", "[input]") {
+LEAT_TEST("string_input_producer: reports the fullness of its queue", "[input]") {
   string_input_producer p({"a", "b", "c", "d", "e", "f"}, {.num_epochs = 1});
   leat::coordinator coord;
   p.start(coord);

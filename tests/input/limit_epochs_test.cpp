@@ -23,13 +23,12 @@ task<> count_into(limit_epochs<int> source, int& count) {
   }
 }
 
-TEST_CASE("limit_epochs: never ends without a limit [P01]", "[input]") {
+TEST_CASE("limit_epochs: never ends without a limit", "[input]") {
   const limit_epochs seven(7);
   for (int i = 0; i < 100; ++i) REQUIRE(seven.take() == 7);
 }
 
-LEAT_TEST("limit_epochs: returns the value num_epochs times, then the end permanently [P02]",
-          "[input]") {
+LEAT_TEST("limit_epochs: returns the value num_epochs times, then the end permanently", "[input]") {
   const limit_epochs greeting("Love Me", 2);
   CHECK(co_await greeting() == "Love Me");
   CHECK(co_await greeting() == "Love Me");
@@ -38,7 +37,7 @@ LEAT_TEST("limit_epochs: returns the value num_epochs times, then the end perman
   CHECK_FALSE(greeting.take());
 }
 
-TEST_CASE("limit_epochs: refuses a number below 1 [P03]", "[input]") {
+TEST_CASE("limit_epochs: refuses a number below 1", "[input]") {
   for (const std::int64_t n : {std::int64_t{0}, std::int64_t{-1}, INT64_MIN}) {
     const std::string said = refusal([n] { return limit_epochs(7, n); });
     CHECK(contains(said, "limit_epochs"));

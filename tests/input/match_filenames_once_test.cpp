@@ -26,7 +26,7 @@ struct three : temp_dir {
   }
 };
 
-TEST_CASE("match_filenames_once: returns the matching paths, sorted [G01, G02]", "[input]") {
+TEST_CASE("match_filenames_once: returns the matching paths, sorted", "[input]") {
   const three t;
   CHECK(found_by(match_filenames_once(t / "match_filenames.?")) ==
         paths{t / "match_filenames.0", t / "match_filenames.1", t / "match_filenames.2"});
@@ -35,7 +35,7 @@ TEST_CASE("match_filenames_once: returns the matching paths, sorted [G01, G02]",
         paths{t / "match_filenames.0", t / "match_filenames.2"});
 }
 
-TEST_CASE("match_filenames_once: later files do not appear, also in copies [G18]", "[input]") {
+TEST_CASE("match_filenames_once: later files do not appear, also in copies", "[input]") {
   const temp_dir t;
   t.write("a.txt", "");
   const match_filenames_once files(t / "*.txt");

@@ -77,7 +77,7 @@ void check_resume(const std::string& content, const std::string& empty,
   }
 }
 
-// R15 differs: TensorFlow's readers of lines, fixed-length records and TFRecords refuse to restore
+// Unlike leat, TensorFlow's readers of lines, fixed-length records and TFRecords refuse to restore
 // a state.
 TEST_CASE("queue_reader: each format resumes after any record, compressed or not", "[input]") {
   check_resume<leat::tfrecord_reader>(tfrecord_file(10), "", {}, 20);

@@ -1,4 +1,4 @@
-// The cases C, D, F and parts of H of the specification: readers with a queue of names.
+// Readers with a queue of names.
 
 #include "leat/input/queue_reader.hpp"
 
@@ -17,12 +17,11 @@ namespace queue_reader_test {
 
 using namespace queue_reader_test;
 
-// ------------------------------------------------------------------------------ C. the contract
+// --------------------------------------------------------------------------------- the contract
 
-// The types exclude R09, because a state is one string, and R18, because a queue of names has no
-// other elements. R15 differs: every reader can save its state (see queue_reader_resume_test.cpp).
+// Unlike TensorFlow's, every reader can save its state: see queue_reader_resume_test.cpp.
 
-LEAT_TEST("queue_reader: counts records and files [R01]", "[input]") {
+LEAT_TEST("queue_reader: counts records and files", "[input]") {
   names_queue q(99);
   identities reader(q);
   co_await fill(q, "A B C");
@@ -41,7 +40,7 @@ LEAT_TEST("queue_reader: counts records and files [R01]", "[input]") {
   CHECK(q.size() == 0);
 }
 
-LEAT_TEST("queue_reader: accepts file names while it reads [R02]", "[input]") {
+LEAT_TEST("queue_reader: accepts file names while it reads", "[input]") {
   names_queue q(99);
   identities reader(q);
   for (int round = 0; round < 3; ++round) {
@@ -52,7 +51,7 @@ LEAT_TEST("queue_reader: accepts file names while it reads [R02]", "[input]") {
   CHECK(co_await next_value(reader) == "the end");
 }
 
-LEAT_TEST("queue_reader: saves and restores a state with stable bytes [R03, R04]", "[input]") {
+LEAT_TEST("queue_reader: saves and restores a state with stable bytes", "[input]") {
   names_queue q(99);
   identities reader(q);
   co_await fill(q, "X Y Z", false);
@@ -70,7 +69,7 @@ LEAT_TEST("queue_reader: saves and restores a state with stable bytes [R03, R04]
   CHECK(reader.num_records_produced() == 3);
 }
 
-TEST_CASE("queue_reader: invalid state bytes change nothing [R05, R07, R10, D17]", "[input]") {
+TEST_CASE("queue_reader: invalid state bytes change nothing", "[input]") {
   names_queue q(1);
   identities reader(q, {}, "my reader");
   const std::string good("\x08\x01\x10\x01\x18\x01\x22\x01X");
@@ -78,11 +77,11 @@ TEST_CASE("queue_reader: invalid state bytes change nothing [R05, R07, R10, D17]
   std::vector<std::string> bad = {
       good.substr(1),
       good.substr(0, good.size() - 1),
-      good + "ExtraJunk",  // R07
+      good + "ExtraJunk",
       "Junk" + good,
       "\x99" + good.substr(1),
       "BOGUS" + good.substr(5),
-      std::string("\x08\x02\x10\x01\x18\x01\x22\x01X"),          // R10
+      std::string("\x08\x02\x10\x01\x18\x01\x22\x01X"),
       std::string("\x08\x01\x10\x02\x18\x01\x22\x01X"),          // more files finished than started
       std::string("\x08\x01\x10\x01\x18\x01\x22\x01X\x28\x05"),  // a position without a file
       // With 2^64 - 1 files, the next file would set the count to 0, and the next state would be
@@ -101,7 +100,7 @@ TEST_CASE("queue_reader: invalid state bytes change nothing [R05, R07, R10, D17]
   }
 }
 
-LEAT_TEST("queue_reader: reset forgets the current file, not the queue [R12]", "[input]") {
+LEAT_TEST("queue_reader: reset forgets the current file, not the queue", "[input]") {
   names_queue q(99);
   identities reader(q);
   co_await fill(q, "X Y Z", false);
@@ -116,7 +115,7 @@ LEAT_TEST("queue_reader: reset forgets the current file, not the queue [R12]", "
   CHECK(co_await next_value(reader) == "K");
 }
 
-TEST_CASE("queue_reader: a missing file is an error that names it, then the next follows [R14, D5]",
+TEST_CASE("queue_reader: a missing file is an error that names it, then the next follows",
           "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/good", "one\ntwo\n");
@@ -169,7 +168,7 @@ TEST_CASE("queue_reader: max_reports counts over all files", "[input]") {
   });
 }
 
-TEST_CASE("queue_reader: counts a file when its end is reached [R17]", "[input]") {
+TEST_CASE("queue_reader: counts a file when its end is reached", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/a", "one\ntwo\n");
     names_queue q(9);
@@ -183,7 +182,7 @@ TEST_CASE("queue_reader: counts a file when its end is reached [R17]", "[input]"
   });
 }
 
-TEST_CASE("queue_reader: read_up_to returns records of one file [R20, K13]", "[input]") {
+TEST_CASE("queue_reader: read_up_to returns records of one file", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/six", tfrecord_file(6));
     w.files().write_file("/two", tfrecord_file(2));
@@ -205,7 +204,7 @@ TEST_CASE("queue_reader: read_up_to returns records of one file [R20, K13]", "[i
   });
 }
 
-LEAT_TEST("queue_reader: refuses a negative count and changes nothing [R21]", "[input]") {
+LEAT_TEST("queue_reader: refuses a negative count and changes nothing", "[input]") {
   names_queue q(9);
   co_await fill(q, "A B");
   identities reader(q, {}, "my reader");
@@ -224,7 +223,7 @@ LEAT_TEST("queue_reader: refuses a negative count and changes nothing [R21]", "[
   CHECK(co_await next_value(reader) == "A");
 }
 
-TEST_CASE("queue_reader: read_up_to returns at most the count and in total all records [K11]",
+TEST_CASE("queue_reader: read_up_to returns at most the count and in total all records",
           "[input]") {
   in_world([](world& w) -> task<> {
     names expected;
@@ -248,7 +247,7 @@ TEST_CASE("queue_reader: read_up_to returns at most the count and in total all r
   });
 }
 
-TEST_CASE("queue_reader: read_up_to returns its records, and the next call fails [D6]", "[input]") {
+TEST_CASE("queue_reader: read_up_to returns its records, and the next call fails", "[input]") {
   in_world([](world& w) -> task<> {
     std::string damaged = tfrecord_file(4);
     damaged[2 * 24 + 14] ^= 1;
@@ -287,7 +286,7 @@ LEAT_TEST("queue_reader: a reader that waits for a name does not block others", 
   CHECK(order == "210");
 }
 
-LEAT_TEST("queue_reader: counters are available while it waits for a name [D14]", "[input]") {
+LEAT_TEST("queue_reader: counters are available while it waits for a name", "[input]") {
   names_queue q(1);
   identities reader(q);
   leat::task_group group;
@@ -318,7 +317,7 @@ task<bool> read_one(lines& reader, leat::fifo_queue<std::string>& to) {
   co_return co_await to.push(std::move(r->value));
 }
 
-TEST_CASE("queue_reader: the consumer receives the error of a missing file [D12, D13]", "[input]") {
+TEST_CASE("queue_reader: the consumer receives the error of a missing file", "[input]") {
   for (const bool coordinated : {true, false}) {
     in_world([&](world& w) -> task<> {
       w.files().write_file("/good", "one\n");
@@ -351,7 +350,7 @@ TEST_CASE("queue_reader: the consumer receives the error of a missing file [D12,
 
 // ---------------------------------------------------------------------------------- D. lines
 
-TEST_CASE("queue_reader: reads lines of two files with their keys [T01-T03]", "[input]") {
+TEST_CASE("queue_reader: reads lines of two files with their keys", "[input]") {
   for (const std::string end : {"\n", "\r\n"}) {
     for (const std::size_t header : {0U, 1U}) {
       in_world([&](world& w) -> task<> {
@@ -381,7 +380,7 @@ TEST_CASE("queue_reader: reads lines of two files with their keys [T01-T03]", "[
   }
 }
 
-TEST_CASE("queue_reader: skips and counts files without records [T07, T12]", "[input]") {
+TEST_CASE("queue_reader: skips and counts files without records", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/empty", "");
     w.files().write_file("/two", "1\n2\n");
@@ -399,7 +398,7 @@ TEST_CASE("queue_reader: skips and counts files without records [T07, T12]", "[i
 
 // ------------------------------------------------------------------------------ F. whole files
 
-TEST_CASE("queue_reader: reads complete files [W01, W02]", "[input]") {
+TEST_CASE("queue_reader: reads complete files", "[input]") {
   in_world([](world& w) -> task<> {
     const names contents = {"One\na\nb\n", "Two\nC\nD", "Three x, y, z"};
     names_queue q(9);
@@ -417,7 +416,7 @@ TEST_CASE("queue_reader: reads complete files [W01, W02]", "[input]") {
   });
 }
 
-TEST_CASE("queue_reader: restores the state of a whole_file_reader [W05]", "[input]") {
+TEST_CASE("queue_reader: restores the state of a whole_file_reader", "[input]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/0", "zero");
     names_queue q(9);

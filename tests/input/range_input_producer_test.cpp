@@ -10,7 +10,7 @@ using namespace producing;
 using leat::range_input_producer;
 using numbers = std::vector<std::int32_t>;
 
-LEAT_TEST("range_input_producer: returns the numbers in order in each epoch [P10]", "[input]") {
+LEAT_TEST("range_input_producer: returns the numbers in order in each epoch", "[input]") {
   range_input_producer p(5, {.num_epochs = 3, .shuffle = false});
   const numbers out = co_await all_of(p);
   CHECK(out == numbers{0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4});

@@ -26,8 +26,7 @@ std::string refused(tensor_tuple columns) {
   return refusal([&] { return slice_input_producer(std::move(columns)).queue().size(); });
 }
 
-LEAT_TEST("slice_input_producer: returns rows of all columns together and in order [P12]",
-          "[input]") {
+LEAT_TEST("slice_input_producer: returns rows of all columns together and in order", "[input]") {
   slice_input_producer p(tensor_tuple(letters(), primes()), {.num_epochs = 3, .shuffle = false});
   const names out = texts_of(co_await all_of(p));
   names expected;
@@ -71,14 +70,13 @@ LEAT_TEST("slice_input_producer: more rows than fit", "[input]") {
   CHECK(p.queue().statistics().peak_size == 3);
 }
 
-TEST_CASE("slice_input_producer: refuses no columns and columns without rows [P18]", "[input]") {
+TEST_CASE("slice_input_producer: refuses no columns and columns without rows", "[input]") {
   CHECK(contains(refused({}), "no columns"));
   CHECK(contains(refused(tensor_tuple(tensor::of<float>({0}, {}))), "rows is empty"));
   CHECK(contains(refused(tensor_tuple(letters(), tensor::scalar(1.0F))), "column 1 is a scalar"));
 }
 
-TEST_CASE("slice_input_producer: refuses columns of different lengths and names both [P20, D10]",
-          "[input]") {
+TEST_CASE("slice_input_producer: refuses columns of different lengths and names both", "[input]") {
   const tensor three = tensor::of<float>({3}, {1, 2, 3});
   CHECK(contains(refused(tensor_tuple(three, letters())), "column 0 has 3 rows, column 1 has 4"));
   CHECK(contains(refused(tensor_tuple::named({{"x", letters()}, {"y", primes()}, {"z", three}})),

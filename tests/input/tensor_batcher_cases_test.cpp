@@ -64,7 +64,7 @@ void check_ten_by_ten(const batches& all, std::size_t numbers_at, std::size_t sp
 
 // ------------------------------------------------------------------------------------------ batch
 
-LEAT_TEST("tensor_batcher: columns of numbers, sparse vectors and strings", "[input]") {  // B01
+LEAT_TEST("tensor_batcher: columns of numbers, sparse vectors and strings", "[input]") {
   tensor_batcher b(spec_of_three(), {.batch_size = 10});
   b.add(count_to(30, three));
   const batches all = co_await batches_of(b);
@@ -73,7 +73,7 @@ LEAT_TEST("tensor_batcher: columns of numbers, sparse vectors and strings", "[in
   CHECK(at % 64 == 0);
 }
 
-LEAT_TEST("tensor_batcher: columns with names", "[input]") {  // B02
+LEAT_TEST("tensor_batcher: columns with names", "[input]") {
   const batch_spec spec({{.type = dtype::int64, .shape = {}, .name = "c"},
                          {.type = dtype::int64, .shape = {2}, .name = "s", .sparse = true},
                          {.type = dtype::string, .shape = {}, .name = "S"}});
@@ -94,7 +94,7 @@ LEAT_TEST("tensor_batcher: columns with names", "[input]") {  // B02
   CHECK(all[1].sparse("s") == all[1].sparse(2));
 }
 
-LEAT_TEST("tensor_batcher: sorts named columns", "[input]") {  // B03
+LEAT_TEST("tensor_batcher: sorts named columns", "[input]") {
   std::vector<leat::column_spec> columns;
   std::vector<leat::named_tensor> values;
   const std::pair<const char*, int> given[] = {{"a", 1},   {"b", 2},   {"c", 3},
@@ -112,7 +112,7 @@ LEAT_TEST("tensor_batcher: sorts named columns", "[input]") {  // B03
   CHECK(order == numbers{1, 11, 2, 22, 3, 33});
 }
 
-LEAT_TEST("tensor_batcher: dynamic_pad fills up to the longest of a batch", "[input]") {  // B05
+LEAT_TEST("tensor_batcher: dynamic_pad fills up to the longest of a batch", "[input]") {
   const batch_spec spec(
       {{.type = dtype::int64, .shape = {}}, {.type = dtype::string, .shape = {any}}});
   tensor_batcher b(spec, {.batch_size = 10, .dynamic_pad = true});
@@ -135,7 +135,7 @@ LEAT_TEST("tensor_batcher: dynamic_pad fills up to the longest of a batch", "[in
   }
 }
 
-LEAT_TEST("tensor_batcher: several tasks call one source", "[input]") {  // B07, B09
+LEAT_TEST("tensor_batcher: several tasks call one source", "[input]") {
   for (const std::int64_t limit : {30, 35}) {
     tensor_batcher b(spec_of_three(), {.batch_size = 10});
     b.add(count_to(limit, three), {.tasks = 4});
@@ -157,7 +157,7 @@ LEAT_TEST("tensor_batcher: several tasks call one source", "[input]") {  // B07,
   }
 }
 
-LEAT_TEST("tensor_batcher: the last batch may be smaller", "[input]") {  // B08
+LEAT_TEST("tensor_batcher: the last batch may be smaller", "[input]") {
   tensor_batcher b(spec_of_three(), {.batch_size = 10});
   b.add(count_to(35, three));
   const batches all = co_await batches_of(b);
@@ -175,7 +175,7 @@ LEAT_TEST("tensor_batcher: drops and counts a smaller last batch", "[input]") {
   CHECK(b.dropped() == 5);
 }
 
-LEAT_TEST("tensor_batcher: unsigned numbers", "[input]") {  // B11
+LEAT_TEST("tensor_batcher: unsigned numbers", "[input]") {
   const batch_spec spec(
       {{.type = dtype::uint32, .shape = {}}, {.type = dtype::uint64, .shape = {}}});
   tensor_batcher b(spec, {.batch_size = 3});
@@ -195,13 +195,13 @@ TEST_CASE("tensor_batcher: refuses specs that cannot be batched at construction"
   };
   const batch_spec no_rank({{.type = dtype::int64, .name = "x"}});
   CHECK(contains(refused(no_rank, {.batch_size = 2}),
-                 "batcher 'batch': column 'x' has an unknown rank"));  // B12
+                 "batcher 'batch': column 'x' has an unknown rank"));
   CHECK(contains(refused(no_rank, {.batch_size = 2, .dynamic_pad = true}), "has an unknown rank"));
   const batch_spec no_length(
       {{.type = dtype::int64, .shape = {}}, {.type = dtype::int64, .shape = {any, 3}}});
   CHECK(contains(refused(no_length, {.batch_size = 2}),
                  "batcher 'batch': column 1 has the shape [?,3]: specify all dimensions, "
-                 "or set dynamic_pad"));  // B18
+                 "or set dynamic_pad"));
   CHECK(refused(no_length, {.batch_size = 2, .dynamic_pad = true}).empty());
   CHECK(contains(refused(number_spec(), {.batch_size = 0}),
                  "batcher 'batch': batch_size is 0, must be 1 or more"));
@@ -214,7 +214,7 @@ TEST_CASE("tensor_batcher: refuses specs that cannot be batched at construction"
                  "sparse column 'w' has an unknown rank"));
 }
 
-LEAT_TEST("tensor_batcher: a shape, by name; and one column alone", "[input]") {  // B13, B14
+LEAT_TEST("tensor_batcher: a shape, by name; and one column alone", "[input]") {
   const batch_spec spec({{.type = dtype::int64, .shape = {2}, .name = "c"}});
   tensor_batcher b(spec, {.batch_size = 8});
   const tensor_tuple element = tensor_tuple::named({{"c", vector_of({12, 12})}});
@@ -226,7 +226,7 @@ LEAT_TEST("tensor_batcher: a shape, by name; and one column alone", "[input]") {
   b.close();
 }
 
-LEAT_TEST("tensor_batcher: a batch may be larger than the queue", "[input]") {  // B15
+LEAT_TEST("tensor_batcher: a batch may be larger than the queue", "[input]") {
   tensor_batcher b(number_spec(), {.batch_size = 10, .capacity = 4});
   b.add(count_to(20, one));
   const batches all = co_await batches_of(b);
@@ -251,7 +251,7 @@ LEAT_TEST("tensor_batcher: a source may return zero, one or many elements at a t
   CHECK(values_of(all) == numbers{1, 2, 2, 4, 5, 5, 7, 8, 8});
 }
 
-LEAT_TEST("tensor_batcher: columns with different numbers of rows", "[input]") {  // B17
+LEAT_TEST("tensor_batcher: columns with different numbers of rows", "[input]") {
   tensor_batcher b(number_and_text(), {.batch_size = 4});
   b.add(count_to(1,
                  [](std::int64_t) {
@@ -307,7 +307,7 @@ std::string with_names(std::string_view first, std::string_view second) {
   });
 }
 
-LEAT_TEST("tensor_batcher: joined sources, each in its order", "[input]") {  // B19, B22
+LEAT_TEST("tensor_batcher: joined sources, each in its order", "[input]") {
   for (const std::int64_t more : {0, 2}) {
     tensor_batcher b(leat::intersect_specs({number_and_text(), number_and_text()}),
                      {.batch_size = 5});
@@ -322,7 +322,7 @@ LEAT_TEST("tensor_batcher: joined sources, each in its order", "[input]") {  // 
   }
 }
 
-LEAT_TEST("tensor_batcher: joined sources with names", "[input]") {  // B20
+LEAT_TEST("tensor_batcher: joined sources with names", "[input]") {
   const batch_spec spec({{.type = dtype::string, .shape = {}, .name = "text"},
                          {.type = dtype::int64, .shape = {}, .name = "number"}});
   tensor_batcher b(leat::intersect_specs({spec, spec}), {.batch_size = 5});
@@ -340,7 +340,7 @@ LEAT_TEST("tensor_batcher: joined sources with names", "[input]") {  // B20
 TEST_CASE("tensor_batcher: sources that do not fit together cannot be joined", "[input]") {
   CHECK(contains(with_names("a", "b"),
                  "differ in the names of their columns: source 0 has int64 [] 'a', int64 [] 'k'; "
-                 "source 1 has int64 [] 'b', int64 [] 'k'"));  // B23
+                 "source 1 has int64 [] 'b', int64 [] 'k'"));
   CHECK(with_names("a", "a").empty());
   const auto joined = [](std::initializer_list<batch_spec> specs) {
     return refusal([&] { return leat::intersect_specs(specs).count(); });
@@ -349,12 +349,12 @@ TEST_CASE("tensor_batcher: sources that do not fit together cannot be joined", "
       {{.type = dtype::float32, .shape = {}}, {.type = dtype::string, .shape = {}}});
   CHECK(contains(joined({number_and_text(), other}),
                  "differ in the type of column 0: source 0 has int64 [], string []; source 1 "
-                 "has float32 [], string []"));     // B24
-  CHECK(contains(joined({}), "no specs to join"));  // B25
+                 "has float32 [], string []"));
+  CHECK(contains(joined({}), "no specs to join"));
   CHECK(contains(joined({number_spec(), number_and_text()}), "their number of columns"));
   const batch_spec dense({{.type = dtype::int64, .shape = {any}}});
   const batch_spec sparse({{.type = dtype::int64, .shape = {any}, .sparse = true}});
-  CHECK(contains(joined({dense, sparse}), "the sparseness of column 0"));  // Q20
+  CHECK(contains(joined({dense, sparse}), "the sparseness of column 0"));
   CHECK(contains(joined({dense, number_spec()}), "the shape of column 0"));
   // Every pair is compared, because a column with an unknown dimension joins with every other one.
   const batch_spec three_long({{.type = dtype::int64, .shape = {3}}});
@@ -362,8 +362,7 @@ TEST_CASE("tensor_batcher: sources that do not fit together cannot be joined", "
   CHECK(contains(joined({three_long, dense, four_long}), "source 0 has int64 [3]; source 2"));
 }
 
-LEAT_TEST("tensor_batcher: joined shapes are intersected, or generalized for padding [D11]",
-          "[input]") {
+LEAT_TEST("tensor_batcher: joined shapes are intersected, or generalized for padding", "[input]") {
   const batch_spec known({{.type = dtype::int64, .shape = {3}}});
   const batch_spec unknown({{.type = dtype::int64, .shape = {any}}});
   const batch_spec merged = leat::intersect_specs({unknown, known});
@@ -389,7 +388,7 @@ LEAT_TEST("tensor_batcher: joined shapes are intersected, or generalized for pad
 
 // ---------------------------------------------------------------------------------------- the rest
 
-LEAT_TEST("tensor_batcher: reports its fullness", "[input]") {  // B27
+LEAT_TEST("tensor_batcher: reports its fullness", "[input]") {
   tensor_batcher b(number_spec(), {.batch_size = 10});
   for (int i = 0; i < 8; ++i) CHECK(co_await b.push(one(i)));
   const leat::queue_statistics s = b.queue().statistics();
@@ -397,7 +396,7 @@ LEAT_TEST("tensor_batcher: reports its fullness", "[input]") {  // B27
   CHECK(s.weight == 8 * sizeof(std::int64_t));
 }
 
-LEAT_TEST("tensor_batcher: sparse rows of different sizes", "[input]") {  // B28
+LEAT_TEST("tensor_batcher: sparse rows of different sizes", "[input]") {
   tensor_batcher b(batch_spec({{.type = dtype::int64, .shape = {any}, .sparse = true}}),
                    {.batch_size = 2});
   const tensor_tuple first(sparse_vector({2}, {7}, 3));

@@ -32,22 +32,21 @@ void check_rows(const std::vector<tensor>& out) {
   }
 }
 
-LEAT_TEST("tensor_input_producer: returns the rows in order in each epoch [P05]", "[input]") {
+LEAT_TEST("tensor_input_producer: returns the rows in order in each epoch", "[input]") {
   tensor_input_producer p(numbers(), {.num_epochs = 2, .shuffle = false});
   CHECK(p.element_shape() == shape{4});
   const std::vector<tensor> out = co_await all_of(p);
   check_rows(out);
 }
 
-LEAT_TEST("tensor_input_producer: accepts a tensor found at run time with a known row shape [P06]",
+LEAT_TEST("tensor_input_producer: accepts a tensor found at run time with a known row shape",
           "[input]") {
   tensor_input_producer p(find_numbers, shape{4}, {.num_epochs = 2, .shuffle = false});
   const std::vector<tensor> out = co_await all_of(p);
   check_rows(out);
 }
 
-TEST_CASE("tensor_input_producer: needs element_shape for a tensor found at run time [P07]",
-          "[input]") {
+TEST_CASE("tensor_input_producer: needs element_shape for a tensor found at run time", "[input]") {
   const std::string said =
       refusal([] { return tensor_input_producer(find_numbers, std::nullopt).queue().size(); });
   CHECK(contains(said, "set element_shape"));

@@ -68,8 +68,7 @@ tensor_tuple bs(std::int64_t) { return pair(99, "b"); }
 
 // ----------------------------------------------------------------------------------- shuffle_batch
 
-LEAT_TEST("tensor_shuffle_batcher: every element once, in another order",
-          "[input]") {  // Q01, Q03
+LEAT_TEST("tensor_shuffle_batcher: every element once, in another order", "[input]") {
   for (const std::int64_t limit : {30, 35}) {
     tensor_shuffle_batcher b(spec_of_three(), of_ten());
     b.add(count_to(limit, three));
@@ -92,7 +91,7 @@ LEAT_TEST("tensor_shuffle_batcher: a seed decides the order", "[input]") {
   CHECK(seen[0] != seen[2]);
 }
 
-LEAT_TEST("tensor_shuffle_batcher: columns with names", "[input]") {  // Q02
+LEAT_TEST("tensor_shuffle_batcher: columns with names", "[input]") {
   const batch_spec spec({{.type = dtype::int64, .shape = {}, .name = "c"},
                          {.type = dtype::string, .shape = {}, .name = "S"}});
   tensor_shuffle_batcher b(spec, of_ten());
@@ -112,7 +111,7 @@ LEAT_TEST("tensor_shuffle_batcher: columns with names", "[input]") {  // Q02
   CHECK(counted(values) == counted(from_to(0, 30)));
 }
 
-LEAT_TEST("tensor_shuffle_batcher: several tasks call one source", "[input]") {  // Q04
+LEAT_TEST("tensor_shuffle_batcher: several tasks call one source", "[input]") {
   for (const std::int64_t limit : {30, 35}) {
     tensor_shuffle_batcher b(spec_of_three(), of_ten());
     b.add(count_to(limit, three), {.tasks = 4});
@@ -121,7 +120,7 @@ LEAT_TEST("tensor_shuffle_batcher: several tasks call one source", "[input]") { 
   }
 }
 
-LEAT_TEST("tensor_shuffle_batcher: joined sources are mixed", "[input]") {  // Q06, Q07
+LEAT_TEST("tensor_shuffle_batcher: joined sources are mixed", "[input]") {
   for (const std::int64_t more : {0, 2}) {
     options o = of_ten();
     o.batch_size = 5;
@@ -150,7 +149,7 @@ LEAT_TEST("tensor_shuffle_batcher: joined sources are mixed", "[input]") {  // Q
   }
 }
 
-TEST_CASE("tensor_shuffle_batcher: the minimum must be below the capacity", "[input]") {  // Q09
+TEST_CASE("tensor_shuffle_batcher: the minimum must be below the capacity", "[input]") {
   const auto refused = [](std::size_t minimum) {
     return refusal([&] {
       const options o{.batch_size = 2, .capacity = 10, .min_after_dequeue = minimum};
@@ -163,7 +162,7 @@ TEST_CASE("tensor_shuffle_batcher: the minimum must be below the capacity", "[in
   CHECK(refused(9).empty());
 }
 
-LEAT_TEST("tensor_shuffle_batcher: fullness counts elements above the minimum", "[input]") {  // Q10
+LEAT_TEST("tensor_shuffle_batcher: fullness counts elements above the minimum", "[input]") {
   tensor_shuffle_batcher b(number_spec(),
                            {.batch_size = 4, .capacity = 32, .min_after_dequeue = 10});
   const auto fullness = [&] {
@@ -225,7 +224,7 @@ task<> check_evens(Options o, leat::source_options how, bool join) {
   CHECK(counted(values_of(all)) == counted(evens()));
 }
 
-LEAT_TEST("filtered_element: drops elements with a false keep", "[input]") {  // Q11, Q12
+LEAT_TEST("filtered_element: drops elements with a false keep", "[input]") {
   for (const std::size_t tasks : {1U, 5U}) {
     leat::source_options how;
     how.tasks = tasks;
@@ -326,11 +325,11 @@ TEST_CASE("filtered_element: refuses an invalid keep at add()", "[input]") {
   };
   CHECK(contains(refused({.keep = {any}}),
                  "batcher 'batch', source 0: source_options::keep has the shape [?]: set "
-                 "enqueue_many"));  // Q14
+                 "enqueue_many"));
   CHECK(contains(refused({.enqueue_many = true, .keep = {any, any}}),
-                 "keep has the shape [?,?], must have [], or [?]"));  // Q15
+                 "keep has the shape [?,?], must have [], or [?]"));
   CHECK(contains(refused({.enqueue_many = true, .keep = leat::partial_shape::unknown_rank()}),
-                 "keep has an unknown rank"));  // Q16
+                 "keep has an unknown rank"));
   CHECK(contains(refused({.tasks = 0}), "source_options::tasks is 0"));
   CHECK(refused({.enqueue_many = true, .keep = {any}}).empty());
   CHECK(contains(refusal([] {
@@ -366,7 +365,7 @@ LEAT_TEST("filtered_element: refuses a keep that does not match", "[input]") {
   auto too_many = [](std::int64_t) {
     return filtered_element{tensor_tuple(vector_of({1, 2})), tensor(dtype::boolean, {3})};
   };
-  std::string said = co_await error_of(too_many, rows);  // Q19
+  std::string said = co_await error_of(too_many, rows);
   CHECK(said == "batcher 'batch', source 0: keep has 3 values for 2 rows: pass one value per row");
   auto one_for_all = [](std::int64_t) {
     return filtered_element{tensor_tuple(vector_of({1, 2})), true};
@@ -380,7 +379,7 @@ LEAT_TEST("filtered_element: refuses a keep that does not match", "[input]") {
 
 // ------------------------------------------------------------------------------------------ sparse
 
-LEAT_TEST("tensor_batcher: a batch of sparse elements has one more dimension", "[input]") {  // Q18
+LEAT_TEST("tensor_batcher: a batch of sparse elements has one more dimension", "[input]") {
   tensor_batcher elements(batch_spec({{.type = dtype::int64, .shape = {1}, .sparse = true}}),
                           {.batch_size = 2});
   const tensor_tuple element(sparse_vector({0}, {7}, 1));

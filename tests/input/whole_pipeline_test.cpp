@@ -70,7 +70,7 @@ numbers sorted(numbers n) {
   return n;
 }
 
-TEST_CASE("pipeline: files, lines, columns, batches", "[input]") {  // Z01
+TEST_CASE("pipeline: files, lines, columns, batches", "[input]") {
   for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
     world w(seed);
     w.check_frames();
@@ -97,7 +97,7 @@ TEST_CASE("pipeline: files, lines, columns, batches", "[input]") {  // Z01
   }
 }
 
-TEST_CASE("pipeline: a missing file is an error", "[input]") {  // Z03
+TEST_CASE("pipeline: a missing file is an error", "[input]") {
   for (const bool with_coordinator : {true, false}) {
     for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
       world w(seed);
@@ -145,8 +145,7 @@ TEST_CASE("pipeline: a missing file is an error", "[input]") {  // Z03
   }
 }
 
-TEST_CASE("pipeline: a missing file stops the producer and all readers",
-          "[input]") {  // Z03
+TEST_CASE("pipeline: a missing file stops the producer and all readers", "[input]") {
   for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
     world w(seed, {.threads = 2});
     w.check_frames();
@@ -187,7 +186,7 @@ TEST_CASE("pipeline: a missing file stops the producer and all readers",
   }
 }
 
-TEST_CASE("pipeline: a consumer that stops after one batch", "[input]") {  // Z05
+TEST_CASE("pipeline: a consumer that stops after one batch", "[input]") {
   for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(200); ++seed) {
     world w(seed, {.threads = 2});
     w.check_frames();
@@ -214,7 +213,7 @@ TEST_CASE("pipeline: a consumer that stops after one batch", "[input]") {  // Z0
   }
 }
 
-TEST_CASE("pipeline: more readers than files", "[input]") {  // Z07
+TEST_CASE("pipeline: more readers than files", "[input]") {
   for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
     world w(seed, {.threads = 2});
     w.check_frames();

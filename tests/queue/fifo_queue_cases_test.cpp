@@ -1,4 +1,4 @@
-// Numbered cases of FIFOQueue, for users who know TensorFlow's queue.
+// What fifo_queue shares with FIFOQueue of TensorFlow, and what differs.
 
 #include <chrono>
 #include <string>
@@ -24,7 +24,7 @@ list steps(int first, int last, int step) {
 }
 list tens(int count) { return steps(10, 10 * count, 10); }
 
-LEAT_TEST("fifo_queue: items leave in the order of entry and are counted [E1, E2, E3]", "[queue]") {
+LEAT_TEST("fifo_queue: items leave in the order of entry and are counted", "[queue]") {
   queue q(10);
   CHECK(q.size() == 0);
   for (const int i : {10, 20, 30}) co_await q.push(i);
@@ -40,14 +40,14 @@ LEAT_TEST("fifo_queue: items leave in the order of entry and are counted [E1, E2
   }
 }
 
-LEAT_TEST("fifo_queue: consecutive calls of push_many keep the order [E4]", "[queue]") {
+LEAT_TEST("fifo_queue: consecutive calls of push_many keep the order", "[queue]") {
   queue q(10);
   list items = tens(4);
   for (int i = 0; i < 2; ++i) CHECK(co_await q.push_many(items) == 4);
   CHECK(drain(q) == list{10, 20, 30, 40, 10, 20, 30, 40});
 }
 
-LEAT_TEST("fifo_queue: pushes and pops of zero items succeed [E5, E6]", "[queue]") {
+LEAT_TEST("fifo_queue: pushes and pops of zero items succeed", "[queue]") {
   queue q(10);
   CHECK(co_await q.push_many({}) == 0);
   for (int i = 0; i < 2; ++i) {
@@ -58,7 +58,7 @@ LEAT_TEST("fifo_queue: pushes and pops of zero items succeed [E5, E6]", "[queue]
   CHECK(q.size() == 1);
 }
 
-LEAT_TEST("fifo_queue: batches are contiguous sequences of the stored items [E8, E9]", "[queue]") {
+LEAT_TEST("fifo_queue: batches are contiguous sequences of the stored items", "[queue]") {
   queue q(10);
   for (const bool up_to : {false, true}) {
     fill(q, tens(10));
@@ -73,7 +73,7 @@ LEAT_TEST("fifo_queue: batches are contiguous sequences of the stored items [E8,
   }
 }
 
-LEAT_TEST("fifo_queue: stored items drain after the close [E19]", "[queue]") {
+LEAT_TEST("fifo_queue: stored items drain after the close", "[queue]") {
   queue q(10);
   fill(q, tens(4));
   CHECK(q.close());
@@ -81,7 +81,7 @@ LEAT_TEST("fifo_queue: stored items drain after the close [E19]", "[queue]") {
   CHECK(co_await q.pop() == std::nullopt);
 }
 
-LEAT_TEST("fifo_queue: a waiting pop returns empty at the close [E20, E21]", "[queue]") {
+LEAT_TEST("fifo_queue: a waiting pop returns empty at the close", "[queue]") {
   queue q(10);
   fill(q, tens(4));
   actors a(q);
@@ -95,8 +95,7 @@ LEAT_TEST("fifo_queue: a waiting pop returns empty at the close [E20, E21]", "[q
   CHECK(pops[4]->empty);
 }
 
-LEAT_TEST("fifo_queue: a batch that cannot be filled returns empty [E22, E23, E26, E28]",
-          "[queue]") {
+LEAT_TEST("fifo_queue: a batch that cannot be filled returns empty", "[queue]") {
   for (const std::size_t count : {4U, 3U}) {
     queue q(10);
     fill(q, tens(4));
@@ -122,7 +121,7 @@ LEAT_TEST("fifo_queue: a batch that cannot be filled returns empty [E22, E23, E2
   CHECK(up_to.empty);
 }
 
-LEAT_TEST("fifo_queue: pop_up_to returns the remaining items at the close [E25]", "[queue]") {
+LEAT_TEST("fifo_queue: pop_up_to returns the remaining items at the close", "[queue]") {
   queue q(10);
   fill(q, tens(4));
   actors a(q);
@@ -136,7 +135,7 @@ LEAT_TEST("fifo_queue: pop_up_to returns the remaining items at the close [E25]"
   CHECK(second.items == list{40});
 }
 
-LEAT_TEST("fifo_queue: a closed queue rejects a push [E29]", "[queue]") {
+LEAT_TEST("fifo_queue: a closed queue rejects a push", "[queue]") {
   queue q(10);
   fill(q, {7});
   q.close();
@@ -146,7 +145,7 @@ LEAT_TEST("fifo_queue: a closed queue rejects a push [E29]", "[queue]") {
   CHECK(q.size() == 1);
 }
 
-LEAT_TEST("fifo_queue: a push_many of zero items does not wait [E31]", "[queue]") {
+LEAT_TEST("fifo_queue: a push_many of zero items does not wait", "[queue]") {
   queue q(1);
   fill(q, {0});
   actors a(q);
@@ -157,7 +156,7 @@ LEAT_TEST("fifo_queue: a push_many of zero items does not wait [E31]", "[queue]"
   co_await a.join();
 }
 
-LEAT_TEST("fifo_queue: items of waiting pushes follow the stored items [E32, E33]", "[queue]") {
+LEAT_TEST("fifo_queue: items of waiting pushes follow the stored items", "[queue]") {
   queue q(4);
   fill(q, tens(4));
   actors a(q);
@@ -173,7 +172,7 @@ LEAT_TEST("fifo_queue: items of waiting pushes follow the stored items [E32, E33
   co_await a.join();
 }
 
-LEAT_TEST("fifo_queue: a close takes effect after the waiting push [E34]", "[queue]") {
+LEAT_TEST("fifo_queue: a close takes effect after the waiting push", "[queue]") {
   queue q(4);
   fill(q, {10, 20, 30, 40});
   actors a(q);
@@ -192,8 +191,7 @@ LEAT_TEST("fifo_queue: a close takes effect after the waiting push [E34]", "[que
   co_await a.join();
 }
 
-LEAT_TEST("fifo_queue: a push after a waiting close ends after the push before it [E36]",
-          "[queue]") {
+LEAT_TEST("fifo_queue: a push after a waiting close ends after the push before it", "[queue]") {
   queue q(1);
   fill(q, {1});
   std::vector<std::string> ended;
@@ -219,8 +217,8 @@ LEAT_TEST("fifo_queue: a push after a waiting close ends after the push before i
 }
 
 // TensorFlow's close waits, and fails if a cancelling close overtakes it. Here, close() returns
-// immediately, and a later close_and_cancel() closes the queue at once. QD8
-LEAT_TEST("fifo_queue: close_and_cancel() overtakes a waiting close [QD8]", "[queue]") {
+// immediately, and a later close_and_cancel() closes the queue at once.
+LEAT_TEST("fifo_queue: close_and_cancel() overtakes a waiting close", "[queue]") {
   queue q(1);
   fill(q, {1});
   actors a(q);
@@ -241,7 +239,7 @@ LEAT_TEST("fifo_queue: close_and_cancel() overtakes a waiting close [QD8]", "[qu
   CHECK(co_await q.pop() == std::nullopt);
 }
 
-LEAT_TEST("fifo_queue: a push_many that a close ends keeps the added items [E38]", "[queue]") {
+LEAT_TEST("fifo_queue: a push_many that a close ends keeps the added items", "[queue]") {
   queue q(4);
   fill(q, {1, 2, 3});
   actors a(q);
@@ -255,7 +253,7 @@ LEAT_TEST("fifo_queue: a push_many that a close ends keeps the added items [E38]
   CHECK(batch == list{1, 2, 3, 50});
 }
 
-LEAT_TEST("fifo_queue: a push_many of more than the capacity enters as space becomes free [E40]",
+LEAT_TEST("fifo_queue: a push_many of more than the capacity enters as space becomes free",
           "[queue]") {
   queue q(5);
   actors a(q);
@@ -275,8 +273,7 @@ LEAT_TEST("fifo_queue: a push_many of more than the capacity enters as space bec
   co_await a.join();
 }
 
-LEAT_TEST("fifo_queue: a batch of more than the capacity takes items as they arrive [E41]",
-          "[queue]") {
+LEAT_TEST("fifo_queue: a batch of more than the capacity takes items as they arrive", "[queue]") {
   queue q(2);
   actors a(q);
   const outcome& batch = a.pop_many(4);
@@ -290,9 +287,7 @@ LEAT_TEST("fifo_queue: a batch of more than the capacity takes items as they arr
   CHECK(batch.items == list{0, 1, 2, 3});
 }
 
-// QD30
-LEAT_TEST("fifo_queue: a pop after a waiting batch waits until the batch is filled [E44]",
-          "[queue]") {
+LEAT_TEST("fifo_queue: a pop after a waiting batch waits until the batch is filled", "[queue]") {
   queue q(10);
   actors a(q);
   const outcome& batch = a.pop_many(3);
@@ -308,7 +303,7 @@ LEAT_TEST("fifo_queue: a pop after a waiting batch waits until the batch is fill
   co_await a.join();
 }
 
-LEAT_TEST("fifo_queue: a close completes waiting batches in order [E46]", "[queue]") {
+LEAT_TEST("fifo_queue: a close completes waiting batches in order", "[queue]") {
   queue q(10);
   actors a(q);
   const outcome& first = a.pop_up_to(3);
@@ -324,7 +319,7 @@ LEAT_TEST("fifo_queue: a close completes waiting batches in order [E46]", "[queu
   CHECK(third.empty);
 }
 
-LEAT_TEST("fifo_queue: a later push does not split a waiting push_many [E47]", "[queue]") {
+LEAT_TEST("fifo_queue: a later push does not split a waiting push_many", "[queue]") {
   queue q(2);
   actors a(q);
   const outcome& run = a.push_many(steps(1, 5, 1));
@@ -340,7 +335,7 @@ LEAT_TEST("fifo_queue: a later push does not split a waiting push_many [E47]", "
   co_await a.join();
 }
 
-LEAT_TEST("fifo_queue: waiting pushes enter one by one, in order [E48]", "[queue]") {
+LEAT_TEST("fifo_queue: waiting pushes enter one by one, in order", "[queue]") {
   queue q(1);
   fill(q, {0});
   actors a(q);
@@ -355,7 +350,7 @@ LEAT_TEST("fifo_queue: waiting pushes enter one by one, in order [E48]", "[queue
   co_await a.join();
 }
 
-LEAT_TEST("fifo_queue: all waiting operations can be cancelled together [E49]", "[queue]") {
+LEAT_TEST("fifo_queue: all waiting operations can be cancelled together", "[queue]") {
   queue empty(1);
   queue full(1);
   fill(full, {0});
@@ -370,7 +365,7 @@ LEAT_TEST("fifo_queue: all waiting operations can be cancelled together [E49]", 
   CHECK(drain(full) == list{0});
 }
 
-LEAT_TEST("fifo_queue: a cancelled pop removes no item [E50, E78]", "[queue]") {
+LEAT_TEST("fifo_queue: a cancelled pop removes no item", "[queue]") {
   queue q(10);
   for (int i = 0; i < 2; ++i) {
     bool late = false;
@@ -391,8 +386,7 @@ LEAT_TEST("fifo_queue: a cancelled pop removes no item [E50, E78]", "[queue]") {
   CHECK(co_await q.pop() == 33);
 }
 
-// QD1
-LEAT_TEST("fifo_queue: a cancelled batch returns its items [E53]", "[queue]") {
+LEAT_TEST("fifo_queue: a cancelled batch returns its items", "[queue]") {
   queue q(10);
   fill(q, {1, 2, 3});
   bool late = false;
@@ -407,7 +401,7 @@ LEAT_TEST("fifo_queue: a cancelled batch returns its items [E53]", "[queue]") {
   CHECK(batch == list{1, 2, 3});
 }
 
-LEAT_TEST("fifo_queue: an operation after a stop fails even if it need not wait [E54]", "[queue]") {
+LEAT_TEST("fifo_queue: an operation after a stop fails even if it need not wait", "[queue]") {
   for (const bool closed : {false, true}) {
     queue q(10);
     if (closed) q.close();
@@ -421,8 +415,7 @@ LEAT_TEST("fifo_queue: an operation after a stop fails even if it need not wait 
   }
 }
 
-// QD7
-LEAT_TEST("fifo_queue: all kinds of close can be repeated [E55]", "[queue]") {
+LEAT_TEST("fifo_queue: all kinds of close can be repeated", "[queue]") {
   queue q(2);
   CHECK(q.close());
   CHECK_FALSE(q.close());
@@ -432,8 +425,7 @@ LEAT_TEST("fifo_queue: all kinds of close can be repeated [E55]", "[queue]") {
   co_return;
 }
 
-// QD10
-LEAT_TEST("fifo_queue: items returned by a batch may exceed the capacity [E57]", "[queue]") {
+LEAT_TEST("fifo_queue: items returned by a batch may exceed the capacity", "[queue]") {
   queue q(2);
   actors a(q);
   const outcome& batch = a.pop_many(6);
@@ -449,8 +441,8 @@ LEAT_TEST("fifo_queue: items returned by a batch may exceed the capacity [E57]",
 }
 
 // The end of a queue is not an error that could report the number of items. The queue's statistics
-// report it: three for a batch of four. QD9
-LEAT_TEST("fifo_queue: too few items for a batch stay in the queue [E60, E61]", "[queue]") {
+// report it: three for a batch of four.
+LEAT_TEST("fifo_queue: too few items for a batch stay in the queue", "[queue]") {
   queue q(10);
   fill(q, {1, 2, 3});
   actors a(q);
@@ -466,7 +458,7 @@ LEAT_TEST("fifo_queue: too few items for a batch stay in the queue [E60, E61]", 
   CHECK(drain(q) == list{1, 2, 3});
 }
 
-TEST_CASE("fifo_queue: queues are independent, with equal names too [E72]", "[queue]") {
+TEST_CASE("fifo_queue: queues are independent, with equal names too", "[queue]") {
   queue q(2, "same");
   queue q2(2, "same");
   CHECK(q.try_push(1));
@@ -475,7 +467,7 @@ TEST_CASE("fifo_queue: queues are independent, with equal names too [E72]", "[qu
   CHECK(q.try_pop() == 1);
 }
 
-TEST_CASE("fifo_queue: an unbounded queue accepts all items at once [E81]", "[queue]") {
+TEST_CASE("fifo_queue: an unbounded queue accepts all items at once", "[queue]") {
   queue q(leat::unbounded);
   list items = numbers(100'000);
   CHECK(q.wait_push_many(items) == items.size());

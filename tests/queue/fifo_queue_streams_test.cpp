@@ -14,7 +14,7 @@ namespace fifo_queue_streams_test {
 using queue = leat::fifo_queue<int>;
 using list = std::vector<int>;
 
-TEST_CASE("fifo_queue: items pushed by ten threads all leave [E62]", "[queue]") {
+TEST_CASE("fifo_queue: items pushed by ten threads all leave", "[queue]") {
   queue q(10);
   std::vector<std::jthread> threads;
   for (int p = 0; p < 10; ++p) threads.emplace_back([&q, p] { CHECK(q.wait_push(p % 7)); });
@@ -25,7 +25,7 @@ TEST_CASE("fifo_queue: items pushed by ten threads all leave [E62]", "[queue]") 
   CHECK(q.size() == 0);
 }
 
-TEST_CASE("fifo_queue: ten threads can push_many while ten pop batches [E63, E64]", "[queue]") {
+TEST_CASE("fifo_queue: ten threads can push_many while ten pop batches", "[queue]") {
   queue q(1000);
   std::vector<std::jthread> threads;
   for (int p = 0; p < 10; ++p) {
@@ -51,7 +51,7 @@ TEST_CASE("fifo_queue: ten threads can push_many while ten pop batches [E63, E64
   CHECK(sorted(together) == numbers(1000));
 }
 
-TEST_CASE("fifo_queue: equal numbers of pops and pushes keep the size [E66]", "[queue]") {
+TEST_CASE("fifo_queue: equal numbers of pops and pushes keep the size", "[queue]") {
   queue q(50);
   fill(q, numbers(49));
   std::vector<std::jthread> threads;
@@ -67,7 +67,7 @@ TEST_CASE("fifo_queue: equal numbers of pops and pushes keep the size [E66]", "[
   CHECK(q.size() == 49);
 }
 
-LEAT_TEST("fifo_queue: push and push_many keep the order [E67]", "[queue]") {
+LEAT_TEST("fifo_queue: push and push_many keep the order", "[queue]") {
   queue q(10);
   leat::task_group g;
   g.spawn([](queue& to) -> task<> {
@@ -90,7 +90,7 @@ LEAT_TEST("fifo_queue: push and push_many keep the order [E67]", "[queue]") {
   CHECK(q.size() == 0);
 }
 
-LEAT_TEST("fifo_queue: single pops and batches of any size keep the order [E68]", "[queue]") {
+LEAT_TEST("fifo_queue: single pops and batches of any size keep the order", "[queue]") {
   queue q(10);
   leat::task_group g;
   g.spawn([](queue& to) -> task<> {

@@ -64,7 +64,7 @@ void check_growing_batch(const batch& five) {
   CHECK((*five)[1] == tensor::of({5, 1, 3}, {1, 0, 0, 2, 0, 0, 3, 0, 0, 1, 2, 0, 1, 2, 3}));
 }
 
-LEAT_TEST("padding_fifo_queue: a batch is padded, an element is not", "[queue]") {  // G1
+LEAT_TEST("padding_fifo_queue: a batch is padded, an element is not", "[queue]") {
   padding_fifo_queue q(10, growing());
   fill_with_growing(q);
   const batch five = co_await q.pop_many(5);
@@ -75,14 +75,14 @@ LEAT_TEST("padding_fifo_queue: a batch is padded, an element is not", "[queue]")
   CHECK((*last)[1].shape() == shape{1, 4});
 }
 
-LEAT_TEST("padding_fifo_queue: pop_up_to pads a batch on an open queue", "[queue]") {  // G2
+LEAT_TEST("padding_fifo_queue: pop_up_to pads a batch on an open queue", "[queue]") {
   padding_fifo_queue q(10, growing());
   fill_with_growing(q);
   const batch five = co_await q.pop_up_to(5);
   check_growing_batch(five);
 }
 
-LEAT_TEST("padding_fifo_queue: an empty batch has unknown dimensions of 0", "[queue]") {  // G4
+LEAT_TEST("padding_fifo_queue: an empty batch has unknown dimensions of 0", "[queue]") {
   padding_fifo_queue q(10, spec_of(dtype::int32, {any}));
   for (int i = 0; i < 2; ++i) {
     const batch none = co_await q.pop_many(0);
@@ -94,16 +94,16 @@ LEAT_TEST("padding_fifo_queue: an empty batch has unknown dimensions of 0", "[qu
   }
 }
 
-TEST_CASE("padding_fifo_queue: rejects a component of unknown rank", "[queue]") {  // G5
+TEST_CASE("padding_fifo_queue: rejects a component of unknown rank", "[queue]") {
   // A component has one shape or none, so a list with too few shapes cannot be written.
   const element_spec without({{.type = dtype::int32, .shape = {2}}, {.type = dtype::int32}});
   CHECK(contains(refusal([&] { return padding_fifo_queue(10, without, "pad").size(); }),
                  "queue 'pad': component 1 has an unknown rank"));
   CHECK(contains(refusal([] { return padding_fifo_queue(0, scalars(), "pad").size(); }),
-                 "capacity is 0"));  // E79
+                 "capacity is 0"));
 }
 
-TEST_CASE("padding_fifo_queue: rejects another shape without effect", "[queue]") {  // G6
+TEST_CASE("padding_fifo_queue: rejects another shape without effect", "[queue]") {
   const element_spec spec(
       {{.type = dtype::int32, .shape = {2, 2}}, {.type = dtype::int32, .shape = {any, 3}}});
   padding_fifo_queue q(10, spec, "q");
@@ -117,8 +117,7 @@ TEST_CASE("padding_fifo_queue: rejects another shape without effect", "[queue]")
   CHECK(q.statistics().pushed == 0);
 }
 
-LEAT_TEST("padding_fifo_queue: a close returns the elements of a batch in order",
-          "[queue]") {  // G9
+LEAT_TEST("padding_fifo_queue: a close returns the elements of a batch in order", "[queue]") {
   const element_spec spec(
       {{.type = dtype::int32, .shape = {}}, {.type = dtype::float32, .shape = {}}});
   padding_fifo_queue q(10, spec);
@@ -143,7 +142,7 @@ LEAT_TEST("padding_fifo_queue: a close returns the elements of a batch in order"
   }
 }
 
-LEAT_TEST("padding_fifo_queue: equal elements are not padded, of any rank", "[queue]") {  // G11
+LEAT_TEST("padding_fifo_queue: equal elements are not padded, of any rank", "[queue]") {
   padding_fifo_queue q(10, spec_of(dtype::int32, {4, any, 4, any}));
   tensor element(dtype::int32, {4, 4, 4, 4});
   int next = 0;
@@ -162,8 +161,7 @@ LEAT_TEST("padding_fifo_queue: equal elements are not padded, of any rank", "[qu
   CHECK((*two)[0] == tensor::of({2, 1, 1, 2, 1, 1, 2}, {1, 2, 0, 0, 3, 0, 4, 0}));
 }
 
-LEAT_TEST("padding_fifo_queue: pads bool with false and strings with the empty string",
-          "[queue]") {  // G13
+LEAT_TEST("padding_fifo_queue: pads bool with false and strings with the empty string", "[queue]") {
   const element_spec spec(
       {{.type = dtype::boolean, .shape = {any}}, {.type = dtype::string, .shape = {any}}});
   padding_fifo_queue q(10, spec);
@@ -175,7 +173,7 @@ LEAT_TEST("padding_fifo_queue: pads bool with false and strings with the empty s
   CHECK((*two)[1] == tensor::of({2, 2}, {"a", "", "b", "c"}));
 }
 
-LEAT_TEST("padding_fifo_queue: an element without values is all padding", "[queue]") {  // G14
+LEAT_TEST("padding_fifo_queue: an element without values is all padding", "[queue]") {
   padding_fifo_queue q(10, spec_of(dtype::int32, {any}));
   CHECK(q.try_push(one(ints())));
   CHECK(q.try_push(one(ints(1))));
@@ -184,14 +182,13 @@ LEAT_TEST("padding_fifo_queue: an element without values is all padding", "[queu
   CHECK((*two)[0] == tensor::of({2, 1}, {0, 1}));
 }
 
-// queue_registry covers G15.
 TEST_CASE("padding_fifo_queue: can be compared with another spec", "[queue]") {
   const padding_fifo_queue q(10, spec_of(dtype::int32, {any}));
   CHECK(q.spec().is_compatible_with(spec_of(dtype::int32, {3})));
   CHECK_FALSE(q.spec().is_compatible_with(spec_of(dtype::int32, {2, 2})));
 }
 
-LEAT_TEST("padding_fifo_queue: supports known next to unknown dimensions", "[queue]") {  // G16
+LEAT_TEST("padding_fifo_queue: supports known next to unknown dimensions", "[queue]") {
   padding_fifo_queue q(10, spec_of(dtype::int32, {any, 3}));
   CHECK(q.try_push(one(tensor(dtype::int32, {5, 3}))));
   const batch element = co_await q.pop();
@@ -199,14 +196,14 @@ LEAT_TEST("padding_fifo_queue: supports known next to unknown dimensions", "[que
   CHECK((*element)[0].shape() == shape{5, 3});
 }
 
-// ---- With all dimensions known: FIFOQueue with shapes (G3).
+// ---- With all dimensions known: FIFOQueue with shapes.
 
 LEAT_TEST("padding_fifo_queue: returns an empty batch, and a batch from an empty queue",
           "[queue]") {
   padding_fifo_queue q(10, scalars());
-  CHECK(co_await q.push_many(run_of(0, 0)) == 0);  // E5
+  CHECK(co_await q.push_many(run_of(0, 0)) == 0);
   CHECK(q.size() == 0);
-  for (std::size_t stored = 0; stored < 2; ++stored) {  // E6
+  for (std::size_t stored = 0; stored < 2; ++stored) {
     const batch none = co_await q.pop_many(0);
     const batch up_to_none = co_await q.pop_up_to(0);
     CHECK(none == run_of(0, 0));
@@ -219,7 +216,7 @@ LEAT_TEST("padding_fifo_queue: returns an empty batch, and a batch from an empty
 }
 
 LEAT_TEST("padding_fifo_queue: batches keep the order of entry", "[queue]") {
-  for (const bool up_to : {false, true}) {  // E8, E9
+  for (const bool up_to : {false, true}) {
     padding_fifo_queue q(10, scalars());
     CHECK(co_await q.push_many(run_of(10, 10)) == 10);
     for (const int first : {10, 14}) {
@@ -239,7 +236,7 @@ LEAT_TEST("padding_fifo_queue: batches keep the order of entry", "[queue]") {
   }
 }
 
-LEAT_TEST("padding_fifo_queue: keeps the components of an element together", "[queue]") {  // E10
+LEAT_TEST("padding_fifo_queue: keeps the components of an element together", "[queue]") {
   const element_spec spec(
       {{.type = dtype::int32, .shape = {}}, {.type = dtype::int32, .shape = {2}}});
   padding_fifo_queue q(10, spec);
@@ -261,7 +258,7 @@ LEAT_TEST("padding_fifo_queue: keeps the components of an element together", "[q
   CHECK(element == tensor_tuple(tensor::scalar(8), ints(8, -8)));
 }
 
-TEST_CASE("padding_fifo_queue: rejects a different shape", "[queue]") {  // E11
+TEST_CASE("padding_fifo_queue: rejects a different shape", "[queue]") {
   const element_spec spec(
       {{.type = dtype::int32, .shape = {2, 2}}, {.type = dtype::int32, .shape = {3, 3}}});
   padding_fifo_queue q(10, spec);
@@ -271,7 +268,7 @@ TEST_CASE("padding_fifo_queue: rejects a different shape", "[queue]") {  // E11
   CHECK(q.size() == 0);
 }
 
-TEST_CASE("padding_fifo_queue: rejects components of different lengths", "[queue]") {  // E13
+TEST_CASE("padding_fifo_queue: rejects components of different lengths", "[queue]") {
   const leat::component_spec scalar{.type = dtype::int32, .shape = {}};
   padding_fifo_queue q(10, element_spec({scalar, scalar, scalar}));
   CHECK(contains(run_refused(q, tensor_tuple(ints(1, 2, 3), ints(1, 2), ints(1, 2, 3))),
@@ -279,8 +276,7 @@ TEST_CASE("padding_fifo_queue: rejects components of different lengths", "[queue
   CHECK(q.size() == 0);
 }
 
-TEST_CASE("padding_fifo_queue: rejects another number or type of components",
-          "[queue]") {  // E15
+TEST_CASE("padding_fifo_queue: rejects another number or type of components", "[queue]") {
   const element_spec spec(
       {{.type = dtype::int32, .shape = {}}, {.type = dtype::float32, .shape = {}}});
   padding_fifo_queue q(10, spec);
@@ -330,7 +326,7 @@ tensor_tuple i_s_f(int i, const char* s, float f) {
       {{"i", tensor::scalar(i)}, {"s", tensor::scalar(s)}, {"f", tensor::scalar(f)}});
 }
 
-TEST_CASE("padding_fifo_queue: requires exactly the names of the spec", "[queue]") {  // E16
+TEST_CASE("padding_fifo_queue: requires exactly the names of the spec", "[queue]") {
   padding_fifo_queue q(10, f_i_s());
   const tensor i = tensor::scalar(1);
   const tensor s = tensor::scalar("a");
@@ -344,7 +340,7 @@ TEST_CASE("padding_fifo_queue: requires exactly the names of the spec", "[queue]
   CHECK(q.size() == 0);
 }
 
-LEAT_TEST("padding_fifo_queue: pushes and pops elements and batches by name", "[queue]") {  // E17
+LEAT_TEST("padding_fifo_queue: pushes and pops elements and batches by name", "[queue]") {
   padding_fifo_queue q(10, f_i_s());
   const tensor_tuple kept = i_s_f(125, "cc", 30);
   co_await q.push(i_s_f(123, "aa", 10));
@@ -369,13 +365,13 @@ LEAT_TEST("padding_fifo_queue: pushes and pops elements and batches by name", "[
   CHECK((*third)["f"] == tensor::of<float>({2}, {40, 50}));
 }
 
-TEST_CASE("padding_fifo_queue: rejects names if the spec has none", "[queue]") {  // E18
+TEST_CASE("padding_fifo_queue: rejects names if the spec has none", "[queue]") {
   padding_fifo_queue q(10, scalars());
   CHECK(contains(refused(q, tensor_tuple::named({{"a", tensor::scalar(12)}})),
                  "components have the names 'a', but the spec has no names"));
 }
 
-TEST_CASE("padding_fifo_queue: rejects a negative count", "[queue]") {  // E80
+TEST_CASE("padding_fifo_queue: rejects a negative count", "[queue]") {
   padding_fifo_queue q(10, scalars());
   const auto minus_one = static_cast<std::size_t>(-1);
   CHECK(contains(refusal([&] { return q.wait_pop_many(minus_one); }), "negative"));

@@ -1,4 +1,4 @@
-// Numbered cases of PriorityQueue, for users who know TensorFlow's queue.
+// What priority_queue shares with PriorityQueue of TensorFlow, and what differs.
 
 #include <algorithm>
 #include <map>
@@ -41,7 +41,7 @@ void check_entries(const std::vector<entry>& out, std::size_t count) {
   CHECK(times.size() == count);
 }
 
-TEST_CASE("priority_queue: returns payloads by ascending priority [H1, H2]", "[queue]") {
+TEST_CASE("priority_queue: returns payloads by ascending priority", "[queue]") {
   for (const bool concurrent : {false, true}) {
     entry_queue q(2000);
     std::vector<entry> out;
@@ -60,7 +60,7 @@ TEST_CASE("priority_queue: returns payloads by ascending priority [H1, H2]", "[q
   }
 }
 
-TEST_CASE("priority_queue: batches and single pops are ascending [H3]", "[queue]") {
+TEST_CASE("priority_queue: batches and single pops are ascending", "[queue]") {
   for (const bool batches : {true, false}) {
     entry_queue q(2000);
     std::vector<entry> in;
@@ -79,14 +79,14 @@ TEST_CASE("priority_queue: batches and single pops are ascending [H3]", "[queue]
   }
 }
 
-LEAT_TEST("priority_queue: returns the smallest first, including negative values [H4]", "[queue]") {
+LEAT_TEST("priority_queue: returns the smallest first, including negative values", "[queue]") {
   queue q(100);
   fill(q, {3, -1, 0, -100});
   CHECK(co_await q.pop() == -100);
   CHECK(co_await q.pop() == -1);
 }
 
-LEAT_TEST("priority_queue: serves a batch at the head of the wait queue first [H6]", "[queue]") {
+LEAT_TEST("priority_queue: serves a batch at the head of the wait queue first", "[queue]") {
   queue q(10);
   actors a(q);
   const outcome& batch = a.pop_many(2);
@@ -113,7 +113,7 @@ LEAT_TEST(
   CHECK(q.size() == 3);
   const auto whole = co_await q.pop_many(3);
   CHECK(whole == list{1, 2, 3});
-  for (const std::size_t count : {3U, 4U}) {  // 4 exceeds the stored items: QD2
+  for (const std::size_t count : {3U, 4U}) {  // 4 exceeds the stored items
     queue rest(10);
     fill(rest, {2, 3, 1});
     rest.close();
@@ -123,9 +123,8 @@ LEAT_TEST(
   }
 }
 
-LEAT_TEST(
-    "priority_queue: pop_up_to on an open queue waits for all items and takes later ones [H11]",
-    "[queue]") {
+LEAT_TEST("priority_queue: pop_up_to on an open queue waits for all items and takes later ones",
+          "[queue]") {
   queue q(10);
   fill(q, {1, 2, 3});
   actors a(q);
@@ -138,16 +137,14 @@ LEAT_TEST(
   CHECK(batch.items == list{0, 1, 2, 3});
 }
 
-// QD20
-LEAT_TEST("priority_queue: equal items leave in the order of entry [H12]", "[queue]") {
+LEAT_TEST("priority_queue: equal items leave in the order of entry", "[queue]") {
   entry_queue q(100);
   for (int i = 0; i < 5; ++i) co_await q.push(entry(7, std::to_string(i)));
   const auto all = co_await q.pop_many(5);
   for (std::size_t i = 0; i < 5; ++i) CHECK((*all)[i].second == std::to_string(i));
 }
 
-// QD21
-LEAT_TEST("priority_queue: rejects a batch of more than the capacity [H14]", "[queue]") {
+LEAT_TEST("priority_queue: rejects a batch of more than the capacity", "[queue]") {
   queue q(3);
   bool refused = false;
   try {
@@ -158,8 +155,7 @@ LEAT_TEST("priority_queue: rejects a batch of more than the capacity [H14]", "[q
   CHECK(refused);
 }
 
-TEST_CASE("priority_queue: works with forty producers and forty consumers of batches [H16]",
-          "[queue]") {
+TEST_CASE("priority_queue: works with forty producers and forty consumers of batches", "[queue]") {
   queue q(10);
   leat::random_engine random(3);
   std::vector<std::jthread> threads;

@@ -29,13 +29,6 @@ LEAT_TEST("priority_queue: returns the smallest item first", "[queue]") {
   q.close();
 }
 
-LEAT_TEST("priority_queue: equal items leave in the order of entry", "[queue]") {
-  jobs q(100);
-  for (int i = 0; i < 5; ++i) co_await q.push(job{7, i});
-  const auto all = co_await q.pop_many(5);
-  for (int i = 0; i < 5; ++i) CHECK((*all)[static_cast<std::size_t>(i)].payload == i);
-}
-
 LEAT_TEST("priority_queue: accepts a user-defined comparison", "[queue]") {
   leat::priority_queue<int, std::greater<int>> q(10);
   std::vector<int> in = {1, 3, 2};

@@ -14,7 +14,7 @@ void fill(Queue& queue, int items) {
   for (int i = 0; i < items; ++i) REQUIRE(queue.try_push(int{i}));
 }
 
-TEST_CASE("queue_fullness: is the share of the capacity in use [P21]", "[queue]") {
+TEST_CASE("queue_fullness: is the share of the capacity in use", "[queue]") {
   leat::fifo_queue<int> queue(32, "input_producer");
   fill(queue, 6);
   CHECK(queue_fullness(queue) == fullness{"input_producer/fraction_of_32_full", 0.1875F});

@@ -40,7 +40,7 @@ std::string list_refused(const element_spec& a, const element_spec& b) {
   return refusal([&] { return queue_list(std::vector{&first, &second}).count(); });
 }
 
-LEAT_TEST("queue_list: selects a queue by index at run time", "[queue]") {  // E73
+LEAT_TEST("queue_list: selects a queue by index at run time", "[queue]") {
   std::vector<std::unique_ptr<leat::fifo_queue<int>>> queues;
   std::vector<leat::fifo_queue<int>*> pointers;
   for (std::size_t i = 0; i < 10; ++i) {
@@ -58,7 +58,7 @@ LEAT_TEST("queue_list: selects a queue by index at run time", "[queue]") {  // E
   }
 }
 
-TEST_CASE("queue_list: at() rejects an index that is out of range", "[queue]") {  // E74
+TEST_CASE("queue_list: at() rejects an index that is out of range", "[queue]") {
   leat::fifo_queue<int> a(1);
   leat::fifo_queue<int> b(1);
   const queue_list list(std::vector{&a, &b});
@@ -70,7 +70,7 @@ TEST_CASE("queue_list: at() rejects an index that is out of range", "[queue]") {
   CHECK(contains(refusal([&] { return list.at(-1).size(); }), "index is -1, must be less than"));
 }
 
-TEST_CASE("queue_list: has the common shapes of its queues", "[queue]") {  // E75
+TEST_CASE("queue_list: has the common shapes of its queues", "[queue]") {
   CHECK(common({{1}, {2}}) == partial_shape{any});
   CHECK(common({{1, 1}, {1, 2}}) == partial_shape{1, any});
   CHECK(common({{any, 1}, {1, any}}) == partial_shape{any, any});
@@ -79,8 +79,7 @@ TEST_CASE("queue_list: has the common shapes of its queues", "[queue]") {  // E7
   CHECK(common({{1}, {1, 1}}) == partial_shape::unknown_rank());
 }
 
-TEST_CASE("queue_list: rejects an empty list, a null queue, and other types or names",
-          "[queue]") {  // E77
+TEST_CASE("queue_list: rejects an empty list, a null queue, and other types or names", "[queue]") {
   using queue = leat::fifo_queue<int>;
   CHECK(contains(refusal([] { return queue_list(std::vector<queue*>()).count(); }),
                  "list is empty: pass at least one queue"));

@@ -50,7 +50,7 @@ std::string refusal(queue_registry& shared, const element_spec& spec,
 
 bool says(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
-TEST_CASE("queue_registry: returns the same queue for the same name [E69]", "[queue]") {
+TEST_CASE("queue_registry: returns the same queue for the same name", "[queue]") {
   queue_registry shared;
   const auto q = shared.get<fifo_of_int>({.capacity = 1, .name = "jobs"});
   const auto q2 = shared.get<fifo_of_int>({.capacity = 1, .name = "jobs"});
@@ -80,8 +80,7 @@ TEST_CASE("queue_registry: other names, registries and unshared queues are indep
   CHECK(q->try_pop() == 1);
 }
 
-TEST_CASE("queue_registry: rejects another type or options and names the difference [E70]",
-          "[queue]") {
+TEST_CASE("queue_registry: rejects another type or options and names the difference", "[queue]") {
   queue_registry shared;
   leat::memory_budget ram(100, "ram");
   const auto q = shared.get<fifo_of_int>({.capacity = 10, .name = "q"});
@@ -108,8 +107,7 @@ TEST_CASE("queue_registry: rejects another type or options and names the differe
   CHECK(ram.statistics().queues == 0);
 }
 
-TEST_CASE("queue_registry: compares the minimum size and seed of a shuffle queue [F17, F18]",
-          "[queue]") {
+TEST_CASE("queue_registry: compares the minimum size and seed of a shuffle queue", "[queue]") {
   queue_registry shared;
   const auto q = shared.get<shuffled_ints>(
       {.capacity = 10, .min_after_dequeue = 5, .seed = 98765432, .name = "q"});
@@ -211,7 +209,7 @@ LEAT_TEST("queue_registry: returns the same tensor queue for the same name", "[q
   CHECK(q != shared.get<padding_fifo_queue>(numbers, {.capacity = 20, .name = "rows"}));
 }
 
-TEST_CASE("queue_registry: rejects another spec and names the difference [E70]", "[queue]") {
+TEST_CASE("queue_registry: rejects another spec and names the difference", "[queue]") {
   queue_registry shared;
   const auto q = shared.get<fifo_of_tensors>(floats(no_rank), {.capacity = 10, .name = "q"});
   const auto other = [&](const element_spec& spec) {
@@ -238,9 +236,8 @@ TEST_CASE("queue_registry: rejects another spec and names the difference [E70]",
   CHECK(shared.size() == 2);
 }
 
-TEST_CASE(
-    "queue_registry: compares minimum size, seed, types and shapes of a tensor shuffle queue [F17]",
-    "[queue]") {
+TEST_CASE("queue_registry: compares minimum size, seed, types and shapes of a tensor shuffle queue",
+          "[queue]") {
   queue_registry shared;
   const auto q = shared.get<shuffled_tensors>(
       floats({2}), {.capacity = 10, .min_after_dequeue = 5, .seed = 12, .name = "q"});
@@ -260,7 +257,7 @@ TEST_CASE(
   CHECK(other(floats({2}), same).empty());
 }
 
-TEST_CASE("queue_registry: an unknown dimension matches any other [G15]", "[queue]") {
+TEST_CASE("queue_registry: an unknown dimension matches any other", "[queue]") {
   queue_registry shared;
   const auto q = shared.get<padding_fifo_queue>(floats({any}), {.capacity = 10, .name = "q"});
   CHECK(q == shared.get<padding_fifo_queue>(floats({3}), {.capacity = 10, .name = "q"}));

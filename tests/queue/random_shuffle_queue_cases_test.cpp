@@ -1,4 +1,4 @@
-// Numbered cases of RandomShuffleQueue, for users who know TensorFlow's queue.
+// What random_shuffle_queue shares with RandomShuffleQueue of TensorFlow, and what differs.
 
 #include <algorithm>
 #include <map>
@@ -26,14 +26,14 @@ list joined(const std::initializer_list<list>& parts) {
   return sorted(all);
 }
 
-LEAT_TEST("random_shuffle_queue: counts its items [F1]", "[queue]") {
+LEAT_TEST("random_shuffle_queue: counts its items", "[queue]") {
   queue q(options(10, 5));
   CHECK(q.size() == 0);
   co_await q.push(1);
   CHECK(q.size() == 1);
 }
 
-LEAT_TEST("random_shuffle_queue: every item leaves once [F2]", "[queue]") {
+LEAT_TEST("random_shuffle_queue: every item leaves once", "[queue]") {
   queue q(options(10, 0));
   fill(q, numbers(10));
   list out;
@@ -41,7 +41,7 @@ LEAT_TEST("random_shuffle_queue: every item leaves once [F2]", "[queue]") {
   CHECK(sorted(out) == numbers(10));
 }
 
-LEAT_TEST("random_shuffle_queue: the minimum size ends with the close [F3, F4]", "[queue]") {
+LEAT_TEST("random_shuffle_queue: the minimum size ends with the close", "[queue]") {
   for (const bool wait : {false, true}) {
     queue q(options(10, 2));
     fill(q, numbers(4));
@@ -62,7 +62,7 @@ LEAT_TEST("random_shuffle_queue: the minimum size ends with the close [F3, F4]",
   }
 }
 
-LEAT_TEST("random_shuffle_queue: too few items for a batch stay in the queue [F5]", "[queue]") {
+LEAT_TEST("random_shuffle_queue: too few items for a batch stay in the queue", "[queue]") {
   queue q(options(10, 0));
   fill(q, numbers(4));
   actors a(q);
@@ -76,8 +76,7 @@ LEAT_TEST("random_shuffle_queue: too few items for a batch stay in the queue [F5
   CHECK(joined({first.items, drain(q)}) == numbers(4));
 }
 
-LEAT_TEST("random_shuffle_queue: a waiting batch takes items down to the minimum size [F7]",
-          "[queue]") {
+LEAT_TEST("random_shuffle_queue: a waiting batch takes items down to the minimum size", "[queue]") {
   queue q(options(10, 2));
   fill(q, numbers(4));
   actors a(q);
@@ -90,7 +89,7 @@ LEAT_TEST("random_shuffle_queue: a waiting batch takes items down to the minimum
   CHECK(q.size() == 2);
 }
 
-LEAT_TEST("random_shuffle_queue: a close completes a batch that waits for the minimum size [F9]",
+LEAT_TEST("random_shuffle_queue: a close completes a batch that waits for the minimum size",
           "[queue]") {
   queue q(options(10, 5));
   fill(q, numbers(7));
@@ -105,8 +104,7 @@ LEAT_TEST("random_shuffle_queue: a close completes a batch that waits for the mi
   CHECK(q.size() == 2);
 }
 
-LEAT_TEST("random_shuffle_queue: does not choose items of waiting pushes [F10, F12, F13]",
-          "[queue]") {
+LEAT_TEST("random_shuffle_queue: does not choose items of waiting pushes", "[queue]") {
   queue q(options(4, 0));
   fill(q, {10, 20, 30, 40});
   actors a(q);
@@ -138,7 +136,7 @@ LEAT_TEST("random_shuffle_queue: does not choose items of waiting pushes [F10, F
   CHECK(co_await runs.push_many(more) == 0);
 }
 
-LEAT_TEST("random_shuffle_queue: different seeds produce different orders [F14, F16]", "[queue]") {
+LEAT_TEST("random_shuffle_queue: different seeds produce different orders", "[queue]") {
   std::set<list> orders;
   for (const std::uint64_t seed : {1729U, 87'539'319U}) {
     queue q(options(10, 5, seed));
@@ -159,7 +157,7 @@ LEAT_TEST("random_shuffle_queue: different seeds produce different orders [F14, 
   CHECK(unseeded.size() == 2);
 }
 
-TEST_CASE("random_shuffle_queue: rejects an invalid minimum size [F19]", "[queue]") {
+TEST_CASE("random_shuffle_queue: rejects an invalid minimum size", "[queue]") {
   constexpr auto minus_one = static_cast<std::size_t>(-1);
   for (const std::size_t minimum : {minus_one, std::size_t{5}, std::size_t{6}}) {
     const std::string said = leat_test::refusal([&] { return queue(options(5, minimum)).size(); });
@@ -173,8 +171,7 @@ TEST_CASE("random_shuffle_queue: rejects an invalid minimum size [F19]", "[queue
   CHECK(sorted(drain(q)) == numbers(100'000));
 }
 
-LEAT_TEST("random_shuffle_queue: a pop waits for more items than the minimum size [F21]",
-          "[queue]") {
+LEAT_TEST("random_shuffle_queue: a pop waits for more items than the minimum size", "[queue]") {
   queue q(options(10, 2));
   fill(q, numbers(3));
   co_await q.pop();
@@ -187,7 +184,7 @@ LEAT_TEST("random_shuffle_queue: a pop waits for more items than the minimum siz
   CHECK(second.items.size() == 1);
 }
 
-LEAT_TEST("random_shuffle_queue: a cancelled batch returns its items [F23]", "[queue]") {
+LEAT_TEST("random_shuffle_queue: a cancelled batch returns its items", "[queue]") {
   queue q(options(10, 0));
   fill(q, numbers(3));
   actors a(q);
@@ -200,7 +197,7 @@ LEAT_TEST("random_shuffle_queue: a cancelled batch returns its items [F23]", "[q
   CHECK(sorted((co_await q.pop_many(3)).value()) == numbers(3));
 }
 
-TEST_CASE("random_shuffle_queue: all items are equally likely [F24]", "[queue]") {
+TEST_CASE("random_shuffle_queue: all items are equally likely", "[queue]") {
   std::map<int, int> times;
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
     queue q(options(10, 0, seed));

@@ -56,7 +56,7 @@ LEAT_TEST(
   CHECK(rest == tensor_tuple(priorities(0, 1, 3, 3), texts("b", "c", "d", "e")));
 }
 
-TEST_CASE("tensor_priority_queue: rejects a priority of another type or shape", "[queue]") {  // H15
+TEST_CASE("tensor_priority_queue: rejects a priority of another type or shape", "[queue]") {
   tensor_priority_queue q(2000, with_payload());
   CHECK(contains(
       refusal([&] { return q.wait_push_many(tensor_tuple(texts("1", "2"), texts("a", "b"))); }),
@@ -74,7 +74,7 @@ TEST_CASE("tensor_priority_queue: rejects a priority of another type or shape", 
 
 TEST_CASE(
     "tensor_priority_queue: without shapes it rejects batches and a priority that is not a scalar",
-    "[queue]") {  // H17
+    "[queue]") {
   tensor_priority_queue q(10, element_spec({{.type = dtype::int64}, {.type = dtype::string}}));
   CHECK(contains(refusal([&] { return q.wait_pop_many(0); }), "has an unknown rank"));
   CHECK(contains(
@@ -136,7 +136,7 @@ TEST_CASE("tensor_priority_queue: a C++ type with an invalid priority does not c
       return a.priority < b.priority;
     }
   };
-  using typed = leat::priority_queue<typed_job, smaller>;  // H15, H17
+  using typed = leat::priority_queue<typed_job, smaller>;
   STATIC_REQUIRE(accepts<typed, typed_job>);
   STATIC_REQUIRE_FALSE(accepts<typed, std::pair<std::string, std::string>>);
   STATIC_REQUIRE_FALSE(std::is_constructible_v<decltype(typed_job::priority), std::string>);

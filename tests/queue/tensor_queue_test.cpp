@@ -67,7 +67,7 @@ task<> pop_batch(padding_fifo_queue& q, std::size_t count, batch& out) {
 
 LEAT_TEST("tensor_queue: without shapes it accepts elements and empty batches", "[queue]") {
   without_shapes q(element_spec({{.type = dtype::int32}}), 10U);
-  CHECK(co_await q.push_many(run_of(0, 0)) == 0);  // E5
+  CHECK(co_await q.push_many(run_of(0, 0)) == 0);
   CHECK(q.size() == 0);
   CHECK(q.try_push(one(1)));
   CHECK(q.try_push(one(ints(1, 2))));
@@ -77,21 +77,21 @@ LEAT_TEST("tensor_queue: without shapes it accepts elements and empty batches", 
   CHECK(second == one(ints(1, 2)));
 }
 
-TEST_CASE("tensor_queue: a batch needs shapes, even if it is empty", "[queue]") {  // E7
+TEST_CASE("tensor_queue: a batch needs shapes, even if it is empty", "[queue]") {
   without_shapes q(element_spec({{.type = dtype::int32}}), 10U, "q");
   CHECK(contains(refusal([&] { return q.wait_pop_many(0); }),
                  "queue 'q': component 0 has an unknown rank"));
   CHECK(contains(refusal([&] { return q.wait_pop_up_to(0); }), "has an unknown rank"));
 }
 
-TEST_CASE("tensor_queue: compares lengths even without shapes", "[queue]") {  // E14
+TEST_CASE("tensor_queue: compares lengths even without shapes", "[queue]") {
   without_shapes q(element_spec({{.type = dtype::int32}, {.type = dtype::int32}}), 10U);
   CHECK(contains(refusal([&] { return q.wait_push_many(tensor_tuple(ints(1, 2), ints(1))); }),
                  "dimension 0 must be the same in all components"));
   CHECK(q.size() == 0);
 }
 
-TEST_CASE("tensor_queue: an unsuitable C++ type does not compile", "[queue]") {  // E15
+TEST_CASE("tensor_queue: an unsuitable C++ type does not compile", "[queue]") {
   using typed = leat::fifo_queue<std::pair<int, float>>;
   STATIC_REQUIRE(accepts<typed, std::pair<int, float>>);
   STATIC_REQUIRE_FALSE(accepts<typed, int>);

@@ -659,7 +659,7 @@ class Errors(RunTest):
         self.assertEqual([json.loads(line)['error']['code'] for line in lines],
                          ['invalid_argument'] * 2)
 
-    def test_invalid_fields_and_delimiters_of_csv(self):  # V25, V44
+    def test_invalid_fields_and_delimiters_of_csv(self):
         for delimiter in '', ';;':
             self.run_it(PEOPLE + f'delimiter = "{delimiter}"\n', status=2)
             self.assertIn('delimiter: give one character, such as ";"', self.errors)

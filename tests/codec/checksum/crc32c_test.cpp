@@ -22,7 +22,7 @@ std::uint32_t slow_crc32c(leat::byte_view bytes) {
   return ~crc;
 }
 
-TEST_CASE("crc32c: matches the test vectors of RFC 3720 [M01-M04]", "[codec]") {
+TEST_CASE("crc32c: matches the test vectors of RFC 3720", "[codec]") {
   std::array<std::byte, 32> bytes{};
   CHECK(leat::crc32c(bytes) == 0x8A9136AAU);
   bytes.fill(std::byte{0xFF});
@@ -46,7 +46,7 @@ TEST_CASE("crc32c: equals the definition for every length and alignment", "[code
   }
 }
 
-TEST_CASE("crc32c: gives the same result without CRC instructions [M14]", "[codec]") {
+TEST_CASE("crc32c: gives the same result without CRC instructions", "[codec]") {
   leat::random_engine random(2);
   std::vector<std::byte> bytes(80);
   for (auto& b : bytes) b = static_cast<std::byte>(random());
@@ -59,7 +59,7 @@ TEST_CASE("crc32c: gives the same result without CRC instructions [M14]", "[code
   }
 }
 
-TEST_CASE("crc32c: matches the values of known words [M06, M07, M09]", "[codec]") {
+TEST_CASE("crc32c: matches the values of known words", "[codec]") {
   CHECK(leat::crc32c(leat::as_bytes("123456789")) == 0xE3069283U);
   CHECK(leat::mask_crc32c(0xE3069283U) == 0xC78AB0E5U);
   CHECK(leat::crc32c({}) == 0);
@@ -72,7 +72,7 @@ TEST_CASE("crc32c: matches the values of known words [M06, M07, M09]", "[codec]"
   CHECK(leat::crc32c(leat::as_bytes("abc")) == 0x364B3FB7U);
 }
 
-TEST_CASE("crc32c: matches the values of numbers in a record header [M12]", "[codec]") {
+TEST_CASE("crc32c: matches the values of numbers in a record header", "[codec]") {
   const std::pair<std::uint64_t, std::uint32_t> known[] = {
       {0, 0x8C28B28AU}, {1, 0xC514CFADU}, {3, 0x576C35E3U}, {4, 0xAD3530E7U}};
   for (const auto& [number, crc] : known) {
@@ -82,7 +82,7 @@ TEST_CASE("crc32c: matches the values of numbers in a record header [M12]", "[co
   }
 }
 
-TEST_CASE("crc32c: continues from a prefix [M08]", "[codec]") {
+TEST_CASE("crc32c: continues from a prefix", "[codec]") {
   const std::uint32_t hello = leat::crc32c(leat::as_bytes("hello "));
   CHECK(leat::extend_crc32c(hello, leat::as_bytes("world")) == 0xC99465AAU);
   CHECK(leat::crc32c(leat::as_bytes("hello world")) == 0xC99465AAU);
@@ -108,7 +108,7 @@ TEST_CASE("crc32c: a prefix of any checksum can be continued by any length", "[c
   }
 }
 
-TEST_CASE("crc32c: unmasking reverses masking, also twice [M11]", "[codec]") {
+TEST_CASE("crc32c: unmasking reverses masking, also twice", "[codec]") {
   const std::uint32_t crc = leat::crc32c(leat::as_bytes("foo"));
   CHECK(leat::mask_crc32c(crc) != crc);
   CHECK(leat::mask_crc32c(leat::mask_crc32c(crc)) != crc);

@@ -15,7 +15,7 @@ namespace compression_test {
 using leat::as_bytes;
 using leat::compression;
 
-TEST_CASE("compression: parses the names of TensorFlow and an empty name [K41]", "[codec]") {
+TEST_CASE("compression: parses the names of TensorFlow and an empty name", "[codec]") {
   // Replaces the nested TFRecordOptions of TensorFlow: the options of a writer contain the
   // compression itself.
   CHECK(leat::parse_compression("") == compression::none);
@@ -27,8 +27,7 @@ TEST_CASE("compression: parses the names of TensorFlow and an empty name [K41]",
   }
 }
 
-TEST_CASE("compression: refuses an unknown name and repeats it in the message [D8, F16, K40]",
-          "[codec]") {
+TEST_CASE("compression: refuses an unknown name and repeats it in the message", "[codec]") {
   for (const std::string text : {"BZ2", "5", "gzip", "ZLIB ", "NONE", "LZ4"}) {
     const std::string what = leat_test::refusal([&] { return leat::parse_compression(text); });
     CHECK(leat_test::contains(what, "unknown compression '" + text + "': use none, ZLIB, GZIP"));

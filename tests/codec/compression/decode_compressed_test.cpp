@@ -1,5 +1,3 @@
-// The cases J15 to J19 of decode_compressed.
-
 #include "leat/codec/compression/decode_compressed.hpp"
 
 #include <string>
@@ -37,7 +35,7 @@ leat::errc code_of(const tensor& strings, compression type, std::size_t record,
   return leat::errc::unknown;
 }
 
-TEST_CASE("decode_compressed: inflates strings one by one [J15, J16]", "[codec]") {
+TEST_CASE("decode_compressed: inflates strings one by one", "[codec]") {
   for (const auto type : {compression::none, compression::zlib, compression::gzip}) {
     const tensor packed = tensor::of({2, 1}, {deflated(type, "AaAA"), deflated(type, "bBbb")});
     CHECK(decode_compressed(packed, type) == tensor::of({2, 1}, {"AaAA", "bBbb"}));
@@ -50,11 +48,11 @@ TEST_CASE("decode_compressed: inflates strings one by one [J15, J16]", "[codec]"
   }
 }
 
-TEST_CASE("decode_compressed: refuses unknown compressions [J17]", "[codec]") {
+TEST_CASE("decode_compressed: refuses unknown compressions", "[codec]") {
   CHECK_THROWS_AS(leat::parse_compression("LZ4"), leat::failure);
 }
 
-TEST_CASE("decode_compressed: refuses corrupt, truncated and too large data [D7, J19]", "[codec]") {
+TEST_CASE("decode_compressed: refuses corrupt, truncated and too large data", "[codec]") {
   const std::string good = deflated(compression::zlib, "AaAA");
   const auto second = [&](std::string_view text) {
     return tensor::of({2}, {std::string_view(good), text});

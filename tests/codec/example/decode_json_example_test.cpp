@@ -1,4 +1,4 @@
-// The cases J20 and J21 of decode_json_example, and the rest of protobuf's JSON mapping.
+// What TensorFlow's decode_json_example accepts, and the rest of protobuf's JSON mapping.
 
 #include "leat/codec/example/decode_json_example.hpp"
 
@@ -46,7 +46,7 @@ std::string error_of(const std::string& text) {
   return {};
 }
 
-TEST_CASE("decode_json_example: converts JSON texts and keeps their shape [J20]", "[codec]") {
+TEST_CASE("decode_json_example: converts JSON texts and keeps their shape", "[codec]") {
   const std::string floats = feature(R"({"floatList": {"value": [1, 1.0, 3]}})");
   CHECK(decode_json_example(floats) == example_builder().add("a", {1.0F, 1.0F, 3.0F}).serialize());
   const tensor texts = tensor::of({2, 1}, {std::string_view(floats), std::string_view("{}")});
@@ -56,7 +56,7 @@ TEST_CASE("decode_json_example: converts JSON texts and keeps their shape [J20]"
   CHECK(decode_json_example(tensor(dtype::string, {0})) == tensor(dtype::string, {0}));
 }
 
-TEST_CASE("decode_json_example: refuses text that is not JSON [J21]", "[codec]") {
+TEST_CASE("decode_json_example: refuses text that is not JSON", "[codec]") {
   CHECK(error_of("{]") == "record 0: text is not valid JSON at byte 2");
   CHECK(error_of("").starts_with("record 0: text is not valid JSON"));
   CHECK(error_of("{'features': {}}").starts_with("record 0: text is not valid JSON"));

@@ -1,4 +1,4 @@
-// The cases X01 to X21: the serialization of an Example, and the bytes that parse as one.
+// The serialization of an Example, and the bytes that parse as one.
 
 #include <array>
 #include <cstddef>
@@ -49,7 +49,7 @@ std::string error_of(std::string_view hex, const std::string& key, dtype type) {
   return {};
 }
 
-TEST_CASE("Example: reads packed and unpacked lists [X01, X02]", "[codec]") {
+TEST_CASE("Example: reads packed and unpacked lists", "[codec]") {
   CHECK(ints("0a0e0a0c0a0361676512051a030a010d", "age") == longs{13});
   CHECK(ints("0a0d0a0b0a0361676512041a02080d", "age") == longs{13});
 }
@@ -102,7 +102,7 @@ TEST_CASE("feature_values: empty braces and text do not determine the type", "[c
   STATIC_REQUIRE_FALSE(takes_empty_braces<leat::example_builder>);
 }
 
-TEST_CASE("example_builder: writes the bytes of protobuf [X03, X06]", "[codec]") {
+TEST_CASE("example_builder: writes the bytes of protobuf", "[codec]") {
   const auto label = [](std::int64_t value) {
     return leat::example_builder().add("label", {value}).serialize();
   };
@@ -117,36 +117,35 @@ TEST_CASE("example_builder: writes the bytes of protobuf [X03, X06]", "[codec]")
                  "1200000000000000241f64250a100a0e0a056c6162656c12051a030a010987e4d10b"));
 }
 
-TEST_CASE("Example: reads negative numbers [X07]", "[codec]") {
+TEST_CASE("Example: reads negative numbers", "[codec]") {
   CHECK(ints("0a170a150a017812101a0e0a0cffffffffffffffffff010001", "x") == longs{-1, 0, 1});
   CHECK(leat::example_builder()
             .add("x", {std::int64_t{-1}, std::int64_t{0}, std::int64_t{1}})
             .serialize() == from_hex("0a170a150a017812101a0e0a0cffffffffffffffffff010001"));
 }
 
-TEST_CASE("Example: reads packed and unpacked floats [X09]", "[codec]") {
+TEST_CASE("Example: reads packed and unpacked floats", "[codec]") {
   CHECK(floats("0a130a110a0161120c120a0a080000803f0000803f", "a") == std::vector<float>{1, 1});
   CHECK(floats("0a130a110a0161120c120a0d0000803f0d0000803f", "a") == std::vector<float>{1, 1});
 }
 
-TEST_CASE("Example: concatenated Examples have the last value of a key [X10]", "[codec]") {
+TEST_CASE("Example: concatenated Examples have the last value of a key", "[codec]") {
   CHECK(ints("0a0e0a0c0a0361676512051a030a01000a0e0a0c0a0361676512051a030a010f", "age") ==
         longs{15});
 }
 
-TEST_CASE("Example: skips unknown fields [X11]", "[codec]") {
+TEST_CASE("Example: skips unknown fields", "[codec]") {
   CHECK(ints("287b0a0e0a0c0a0361676512051a030a010d", "age") == longs{13});
   CHECK(ints("0a0e0a0c0a0361676512051a030a010d310000000000001240", "age") == longs{13});
 }
 
-TEST_CASE("Example: the error of a truncated record does not show the record [X13]", "[codec]") {
+TEST_CASE("Example: the error of a truncated record does not show the record", "[codec]") {
   const std::string what = error_of("0a0e0a0c0a0361676512051a030a01", "age", dtype::int64);
   CHECK(what.starts_with("record 0 is not a tf.train.Example: "));
   CHECK(what.find("age") == std::string::npos);
 }
 
-TEST_CASE("Example: accepts no type and an empty key, refuses an unknown type [X14, X16, X17]",
-          "[codec]") {
+TEST_CASE("Example: accepts no type and an empty key, refuses an unknown type", "[codec]") {
   CHECK(ints("0a070a050a01631200", "c").empty());
   CHECK(ints("0a0b0a090a0012051a030a0107", "") == longs{7});
   CHECK(error_of("0a0a0a080a01611203220100", "a", dtype::int64)
@@ -154,12 +153,12 @@ TEST_CASE("Example: accepts no type and an empty key, refuses an unknown type [X
   CHECK(error_of("0a0a0a080a01611203220100", "b", dtype::int64).empty());
 }
 
-TEST_CASE("Example: refuses truncated packed floats [X19]", "[codec]") {
+TEST_CASE("Example: refuses truncated packed floats", "[codec]") {
   CHECK(error_of("0a110a0f0a0166120a12080a060000c03f0000", "f", dtype::float32)
             .starts_with("record 0 is not a tf.train.Example: list of floats"));
 }
 
-TEST_CASE("Example: reads a value before its key, and any bytes [X20, X21]", "[codec]") {
+TEST_CASE("Example: reads a value before its key, and any bytes", "[codec]") {
   CHECK(ints("0a0c0a0a12051a030a01010a0161", "a") == longs{1});
   const auto values =
       parse(from_hex("0a120a100a0162120b0a090a000a0200ff0a0178"), "b", dtype::string).values;

@@ -1,4 +1,4 @@
-// The cases Y01 to Y08: features whose values form rows of any length.
+// Features whose values form rows of any length.
 
 #include <cstdint>
 #include <initializer_list>
@@ -90,7 +90,7 @@ const std::vector<ragged_partition> ways = {{ragged_partition::row_splits, "spli
                                             {ragged_partition::row_limits, "limits"},
                                             {ragged_partition::value_row_ids, "ids"}};
 
-TEST_CASE("ragged_feature: each record is a row without partitions [Y01]", "[codec]") {
+TEST_CASE("ragged_feature: each record is a row without partitions", "[codec]") {
   const std::vector<example_builder> four = {example().add("vals", longs{3, 4}),
                                              example().add("vals", longs{}), example(),
                                              example().add("vals", longs{1, 2, -1})};
@@ -128,7 +128,7 @@ TEST_CASE("ragged_feature: values of each type have the name of the feature", "[
   CHECK(one.ragged("s") == ragged_tensor{{narrow({0, 2})}, tensor::of({2}, {"a", "bc"})});
 }
 
-TEST_CASE("ragged_feature: parses one partition of each kind [Y02]", "[codec]") {
+TEST_CASE("ragged_feature: parses one partition of each kind", "[codec]") {
   for (const ragged_partition& way : ways) {
     INFO(way.key);
     CHECK(parse_one(two_rows, rows({way})).ragged("r") ==
@@ -159,7 +159,7 @@ TEST_CASE("ragged_feature: empty rows, at the end too except by value_row_ids", 
   CHECK(parse_one(only_empty, rows({ways[1]})).ragged("r").row_splits[0] == narrow({0, 0, 0}));
 }
 
-TEST_CASE("ragged_feature: rows of uniform length are a dimension of the values [Y04]", "[codec]") {
+TEST_CASE("ragged_feature: rows of uniform length are a dimension of the values", "[codec]") {
   const tensor pairs = tensor::of<std::int64_t>({2, 2}, {3, 4, 5, 6});
   CHECK(parse_one(two_rows, rows({uniform(2)})).dense("r") == pairs);
   CHECK(batch_of({two_rows, example()}, rows({uniform(2)})) ==
@@ -175,7 +175,7 @@ TEST_CASE("ragged_feature: rows of uniform length are a dimension of the values 
         ragged_tensor{{narrow({0, 0, 2})}, tensor::of<std::int64_t>({2, 2}, {1, 2, 3, 4})});
 }
 
-TEST_CASE("ragged_feature: parses rows of rows [Y06]", "[codec]") {
+TEST_CASE("ragged_feature: parses rows of rows", "[codec]") {
   const example_builder e = example()
                                 .add("vals", longs{5, 6, 7})
                                 .add("splits", longs{0, 1, 1, 3})
@@ -188,7 +188,7 @@ TEST_CASE("ragged_feature: parses rows of rows [Y06]", "[codec]") {
                       wide({5, 6, 7, 5, 6, 7})});
 }
 
-TEST_CASE("ragged_feature: refuses partitions that do not match the values [Y07]", "[codec]") {
+TEST_CASE("ragged_feature: refuses partitions that do not match the values", "[codec]") {
   const std::vector<example_builder> crossed = {
       example().add("vals", longs{}).add("lengths", longs{5}),
       example().add("vals", longs{1, 2, 3, 4, 5}).add("lengths", longs{})};
@@ -234,7 +234,7 @@ TEST_CASE("ragged_feature: refuses invalid partitions", "[codec]") {
                  "feature 'lengths': has type float32, must have int64"));
 }
 
-TEST_CASE("ragged_feature: refuses invalid features [Y08]", "[codec]") {
+TEST_CASE("ragged_feature: refuses invalid features", "[codec]") {
   const auto said = [](const feature_map& features) {
     return leat_test::refusal([&] { return example_parser(features); });
   };

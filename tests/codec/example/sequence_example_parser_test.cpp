@@ -1,4 +1,4 @@
-// The cases S01 to S12: the parsed features of SequenceExamples.
+// The parsed features of SequenceExamples.
 
 #include "leat/codec/example/sequence_example_parser.hpp"
 
@@ -52,7 +52,7 @@ sparse_tensor as_batch(const sparse_tensor& one) {
           tensor::of<std::int64_t>({columns}, dense_shape)};
 }
 
-// S12: a batch of one SequenceExample has equal values with an additional leading dimension.
+// A batch of one SequenceExample has equal values with an additional leading dimension.
 void check_batch_of_one(const leat::parsed_features& one, const leat::parsed_features& batch) {
   CHECK(batch.values().size() == one.values().size());
   for (const auto& [key, value] : one.values()) {
@@ -96,7 +96,7 @@ std::string error_in(Parse parse) {
   return {};
 }
 
-// S12: the error is equal for a batch of one SequenceExample.
+// The error is equal for a batch of one SequenceExample.
 std::string error_of(const builder& b, const feature_map& sequences, std::string_view name = {}) {
   const std::string bytes = b.serialize();
   const leat::byte_view record = leat::as_bytes(bytes);
@@ -109,7 +109,7 @@ std::string error_of(const builder& b, const feature_map& sequences, std::string
 
 const feature_map int_rows = {{"a", fixed_len_sequence_feature{dtype::int64, {}}}};
 
-TEST_CASE("sequence_example_parser: parses the context and its defaults [S01]", "[codec]") {
+TEST_CASE("sequence_example_parser: parses the context and its defaults", "[codec]") {
   const std::string bytes = builder()
                                 .context("c", floats{3, 4})
                                 .context("st_a", floats{3, 4})
@@ -128,7 +128,7 @@ TEST_CASE("sequence_example_parser: parses the context and its defaults [S01]", 
   CHECK(one.context.dense("b") == tensor::scalar("tmp"));
 }
 
-TEST_CASE("sequence_example_parser: parses lists of features [S03]", "[codec]") {
+TEST_CASE("sequence_example_parser: parses lists of features", "[codec]") {
   builder b;
   b.list("st_a").step(floats{3, 4}).step(floats{5}).step(floats{});
   b.list("st_b").step(texts{"a"}).step(leat::feature_values()).step(texts{}).step(texts{"b", "c"});
@@ -147,7 +147,7 @@ TEST_CASE("sequence_example_parser: parses lists of features [S03]", "[codec]") 
   CHECK(one.lengths.dense("a") == tensor::scalar(std::int64_t{2}));
 }
 
-TEST_CASE("sequence_example_parser: a wrong type or number of values names list and step [S05-S08]",
+TEST_CASE("sequence_example_parser: a wrong type or number of values names list and step",
           "[codec]") {
   CHECK(error_of(builder().list("a").step(longs{1}).step(floats{2}), int_rows) ==
         "record 0, feature 'a', step 1: has type float32, must have int64");
@@ -163,7 +163,7 @@ TEST_CASE("sequence_example_parser: a wrong type or number of values names list 
         "record 0, feature 'a', step 0: has 0 int64 values, must have 1 for the shape []");
 }
 
-TEST_CASE("sequence_example_parser: refuses a missing required list [S09]", "[codec]") {
+TEST_CASE("sequence_example_parser: refuses a missing required list", "[codec]") {
   CHECK(error_of(builder(), int_rows) ==
         "record 0, feature 'a': required list is missing: set allow_missing if it is optional");
   const parsed_sequences one =
@@ -172,7 +172,7 @@ TEST_CASE("sequence_example_parser: refuses a missing required list [S09]", "[co
   CHECK(one.lengths.dense("a") == tensor::scalar(std::int64_t{0}));
 }
 
-TEST_CASE("sequence_example_builder: writes the bytes of protobuf [S11]", "[codec]") {
+TEST_CASE("sequence_example_builder: writes the bytes of protobuf", "[codec]") {
   const std::string bytes = leat_test::from_hex(
       "0a130a110a0163120c120a0a08000040400000804012170a150a016112100a061a040a0203040a061a040a02010"
       "0");

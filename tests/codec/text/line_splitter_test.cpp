@@ -60,7 +60,7 @@ TEST_CASE("split_lines: a last line of one carriage return is an empty line", "[
   CHECK(split_in_pieces("a\n\r", 2) == lines{"a", ""});
 }
 
-TEST_CASE("split_lines: treats NUL bytes as data [T14]", "[codec]") {
+TEST_CASE("split_lines: treats NUL bytes as data", "[codec]") {
   const std::string text("a\0b\n\0\n", 6);
   CHECK(split_in_pieces(text, 6) == lines{std::string("a\0b", 3), std::string("\0", 1)});
 }

@@ -309,7 +309,7 @@ task<texts> read_rest(leat::tfrecord_reader& reader) {
   co_return all;
 }
 
-// K23, K24 and K25. K27 differs: TensorFlow's sequential reader refuses to seek backwards.
+// Unlike leat, TensorFlow's sequential reader refuses to seek backwards.
 TEST_CASE("tfrecord_reader: seeks to the offset of any record, forwards and backwards", "[io]") {
   const temp_dir dir;
   texts records;

@@ -93,7 +93,7 @@ TEST_CASE("tfrecord_reader: a record has a position", "[io]") {
   }(sample_file(dir)));
 }
 
-TEST_CASE("tfrecord_reader: every truncation is an error at its record [D1]", "[io]") {
+TEST_CASE("tfrecord_reader: every truncation is an error at its record", "[io]") {
   const temp_dir dir;
   const std::string path = sample_file(dir);
   const std::string whole = temp_dir::read(path);
@@ -128,7 +128,7 @@ TEST_CASE("tfrecord_reader: reports position and checksums of a corrupt record",
   CHECK(what.find("expected 0x") != std::string::npos);
 }
 
-TEST_CASE("tfrecord_reader: keys are offsets, and the end repeats [K06, K07, K09]", "[io]") {
+TEST_CASE("tfrecord_reader: keys are offsets, and the end repeats", "[io]") {
   const temp_dir dir;
   for (const texts& records : {texts{"foo", "bar", "", "xxxx"}, texts{}}) {
     const std::string f = dir / "f";
@@ -156,7 +156,7 @@ TEST_CASE("tfrecord_reader: keys are offsets, and the end repeats [K06, K07, K09
   }
 }
 
-TEST_CASE("tfrecord_reader: reads a hundred thousand records [K10]", "[io]") {
+TEST_CASE("tfrecord_reader: reads a hundred thousand records", "[io]") {
   const temp_dir dir;
   texts records;
   for (int i = 0; i < 100'000; ++i) records.push_back(std::to_string(i) + ".");
@@ -167,8 +167,7 @@ TEST_CASE("tfrecord_reader: reads a hundred thousand records [K10]", "[io]") {
   CHECK(found == records);
 }
 
-TEST_CASE("tfrecord_reader: refuses the corrupt files of TensorFlow at record 0 [K14-K21]",
-          "[io]") {
+TEST_CASE("tfrecord_reader: refuses the corrupt files of TensorFlow at record 0", "[io]") {
   struct damaged {
     const char* id;
     std::string bytes;
@@ -211,7 +210,7 @@ TEST_CASE("tfrecord_reader: a record above the limit is refused", "[io]") {
   CHECK(what.find("max_record_size") != std::string::npos);
 }
 
-TEST_CASE("tfrecord_reader: a crafted length allocates no memory [D16]", "[io]") {
+TEST_CASE("tfrecord_reader: a crafted length allocates no memory", "[io]") {
   const temp_dir dir;
   const std::uint64_t lengths[] = {std::uint64_t{1} << 30, std::uint64_t{1} << 31,
                                    std::uint64_t{1} << 62, std::uint64_t{1} << 63,

@@ -103,7 +103,7 @@ leat::tfrecord_reader_options with(corruption_policy policy) {
   return o;
 }
 
-TEST_CASE("corruption: skips and reports a corrupt payload [D4]", "[io]") {
+TEST_CASE("corruption: skips and reports a corrupt payload", "[io]") {
   const temp_dir dir;
   const texts all = records(5);
   std::string bytes = framed(all);
@@ -130,7 +130,7 @@ TEST_CASE("corruption: skips and reports a corrupt payload [D4]", "[io]") {
   }
 }
 
-TEST_CASE("corruption: fails by default, and the error repeats [K42]", "[io]") {
+TEST_CASE("corruption: fails by default, and the error repeats", "[io]") {
   const temp_dir dir;
   std::string bytes = framed(records(5));
   bytes[2 * frame + 50] ^= 1;
@@ -351,7 +351,7 @@ TEST_CASE("corruption: resync loses no record and returns no wrong one for any f
   }
 }
 
-TEST_CASE("corruption: errors and reports do not contain record data [D15]", "[io]") {
+TEST_CASE("corruption: errors and reports do not contain record data", "[io]") {
   const temp_dir dir;
   const std::string secret = "PASSWORD";
   std::string bytes = framed({secret, secret, secret});

@@ -1,5 +1,3 @@
-// The cases F of the specification, and additional behaviour of the reader.
-
 #include "leat/io/reader/fixed_length_reader.hpp"
 
 #include <string>
@@ -76,7 +74,7 @@ std::string upstream_file(int file, int records, const std::string& gap) {
   return text + "FF";
 }
 
-TEST_CASE("fixed_length_reader: reads records between a header and a footer [F01]", "[io]") {
+TEST_CASE("fixed_length_reader: reads records between a header and a footer", "[io]") {
   const temp_dir dir;
   const result first = read(dir, upstream_file(0, 7, ""), upstream);
   CHECK(first.records == texts{"000", "111", "222", "333", "444", "555", "666"});
@@ -86,7 +84,7 @@ TEST_CASE("fixed_length_reader: reads records between a header and a footer [F01
   CHECK(read(dir, upstream_file(1, 7, ""), upstream).records.back() == "888");
 }
 
-TEST_CASE("fixed_length_reader: skips a gap between records [F02]", "[io]") {
+TEST_CASE("fixed_length_reader: skips a gap between records", "[io]") {
   const temp_dir dir;
   options o = upstream;
   o.hop_size = 4;
@@ -94,19 +92,19 @@ TEST_CASE("fixed_length_reader: skips a gap between records [F02]", "[io]") {
     const result gaps = read(dir, upstream_file(file, 7, "G"), o);
     const result none = read(dir, upstream_file(file, 7, ""), upstream);
     CHECK(gaps.records.size() == 7);
-    CHECK(gaps.records == none.records);  // as F01
+    CHECK(gaps.records == none.records);
     CHECK(gaps.keys == none.keys);
     CHECK(gaps.statistics.left_over == 0);
   }
 }
 
-TEST_CASE("fixed_length_reader: reads a file without records [F03, F10]", "[io]") {
+TEST_CASE("fixed_length_reader: reads a file without records", "[io]") {
   const temp_dir dir;
   CHECK(read(dir, "HHHHHFF", upstream).records.empty());
   CHECK(read(dir, "HHHHH", upstream).records.empty());
 }
 
-TEST_CASE("fixed_length_reader: reads overlapping records [F04, F18]", "[io]") {
+TEST_CASE("fixed_length_reader: reads overlapping records", "[io]") {
   const temp_dir dir;
   options o = upstream;
   o.hop_size = 2;
@@ -118,7 +116,7 @@ TEST_CASE("fixed_length_reader: reads overlapping records [F04, F18]", "[io]") {
   CHECK(six.keys.back() == dir / "f" + ":5");
 }
 
-TEST_CASE("fixed_length_reader: counts the bytes of a partial last record [F08, F13, D3]", "[io]") {
+TEST_CASE("fixed_length_reader: counts the bytes of a partial last record", "[io]") {
   const temp_dir dir;
   const result eight = read(dir, "abcdefgh", {.record_size = 3});
   CHECK(eight.records == texts{"abc", "def"});
@@ -128,7 +126,7 @@ TEST_CASE("fixed_length_reader: counts the bytes of a partial last record [F08, 
   CHECK(hop.statistics.left_over == 1);
 }
 
-TEST_CASE("fixed_length_reader: a file shorter than its header is corrupt [D2]", "[io]") {
+TEST_CASE("fixed_length_reader: a file shorter than its header is corrupt", "[io]") {
   const temp_dir dir;
   const std::string said = error_of(dir, "HHHH", upstream, errc::data_loss);
   CHECK(said.find("file has 4 bytes, but header_size is 5") != std::string::npos);
@@ -141,8 +139,7 @@ TEST_CASE("fixed_length_reader: a file shorter than its header is corrupt [D2]",
   CHECK(none.statistics.reports == 1);
 }
 
-TEST_CASE("fixed_length_reader: refuses a size out of range and names the option [D20, F14, F15]",
-          "[io]") {
+TEST_CASE("fixed_length_reader: refuses a size out of range and names the option", "[io]") {
   const temp_dir dir;
   CHECK(error_of(dir, "abc", {}, errc::invalid_argument).find("record_size is 0") !=
         std::string::npos);

@@ -66,7 +66,7 @@ std::string precondition_of(task<> t) {
   return "no error";
 }
 
-TEST_CASE("files: readers and writers refuse a directory [W04]", "[io]") {
+TEST_CASE("files: readers and writers refuse a directory", "[io]") {
   const temp_dir dir;
   const std::string path = dir / "folder";
   REQUIRE(::mkdir(path.c_str(), 0700) == 0);

@@ -50,7 +50,7 @@ std::string text_of(int count) {
   return text;
 }
 
-TEST_CASE("line_reader: reads lines with and without a final line end [D18]", "[io]") {
+TEST_CASE("line_reader: reads lines with and without a final line end", "[io]") {
   const temp_dir dir;
   CHECK(leat::sync_wait(read_all(dir.write("a", "one\ntwo\r\n\nfour"))) ==
         lines{"one", "two", "", "four"});
@@ -60,17 +60,17 @@ TEST_CASE("line_reader: reads lines with and without a final line end [D18]", "[
   CHECK(leat::sync_wait(read_all(dir.write("e", "a\n\r"))) == lines{"a", ""});
 }
 
-TEST_CASE("line_reader: separates lines from their ends [T08, T09, T11, T14, T16]", "[io]") {
+TEST_CASE("line_reader: separates lines from their ends", "[io]") {
   const temp_dir dir;
   const auto lines_of = [&](const std::string& text) {
     return leat::sync_wait(read_all(dir.write("f", text)));
   };
-  CHECK(lines_of("a\rb\n") == lines{"a\rb"});  // T08
-  CHECK(lines_of("a\r\r\n") == lines{"a\r"});  // T09
-  CHECK(lines_of("abc\r") == lines{"abc"});    // T11
-  const std::string nul("x\0y\n", 4);          // T14
+  CHECK(lines_of("a\rb\n") == lines{"a\rb"});
+  CHECK(lines_of("a\r\r\n") == lines{"a\r"});
+  CHECK(lines_of("abc\r") == lines{"abc"});
+  const std::string nul("x\0y\n", 4);
   CHECK(lines_of(nul) == lines{nul.substr(0, 3)});
-  leat::sync_wait([](std::string path) -> task<> {  // T16
+  leat::sync_wait([](std::string path) -> task<> {
     auto reader = co_await leat::line_reader::open(path);
     leat::line_batch batch;
     const bool more = co_await reader->read_batch(batch);
@@ -81,7 +81,7 @@ TEST_CASE("line_reader: separates lines from their ends [T08, T09, T11, T14, T16
   }(dir.write("f", "\n")));
 }
 
-TEST_CASE("line_reader: reads with buffers of any size, and the end repeats [T04]", "[io]") {
+TEST_CASE("line_reader: reads with buffers of any size, and the end repeats", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("f", "line one\nline two\nline three\n");
   for (std::size_t size = 1; size <= 21; ++size) {
@@ -291,7 +291,7 @@ TEST_CASE("line_reader: a file that grows from nothing is read in order", "[io]"
   }
 }
 
-TEST_CASE("line_reader: names options out of range [T13]", "[io]") {
+TEST_CASE("line_reader: names options out of range", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", "one\ntwo\n");
   const auto minus_one = static_cast<std::size_t>(-1);

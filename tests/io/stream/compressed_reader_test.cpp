@@ -141,7 +141,7 @@ TEST_CASE("compressed: every reader reads both formats, set or detected, with an
   CHECK(check_formats<leat::whole_file_reader>(dir, whole, {}) == texts{whole});
 }
 
-TEST_CASE("compressed: fixed_length_reader reads both compressions [F05, F06]", "[io]") {
+TEST_CASE("compressed: fixed_length_reader reads both compressions", "[io]") {
   const temp_dir dir;
   leat::fixed_length_reader_options o{.record_size = 3, .header_size = 5, .footer_size = 2};
   const texts zero = {"000", "111", "222", "333", "444", "555", "666"};
@@ -185,7 +185,7 @@ TEST_CASE("compressed: detects zlib with a small window, but not similar text", 
   }
 }
 
-TEST_CASE("compressed: reads files of stored blocks [K28, K29]", "[io]") {
+TEST_CASE("compressed: reads files of stored blocks", "[io]") {
   const temp_dir dir;
   const std::string zlib =
       dir.write("z", unhex("7801011300ecff0300000000000000b099490e6162636e57f1211c7904a1"));
@@ -196,7 +196,7 @@ TEST_CASE("compressed: reads files of stored blocks [K28, K29]", "[io]") {
   CHECK(read<leat::tfrecord_reader>(gzip, as(compression::gzip)) == texts{"abc"});
 }
 
-TEST_CASE("compressed: reads a full flush after every byte and two empty ones [K31]", "[io]") {
+TEST_CASE("compressed: reads a full flush after every byte and two empty ones", "[io]") {
   const temp_dir dir;
   for (const compression format : {compression::zlib, compression::gzip}) {
     const std::string flushed = dir.write("f", deflated(framed({"small record"}), format, 2));
@@ -208,7 +208,7 @@ TEST_CASE("compressed: reads a full flush after every byte and two empty ones [K
   }
 }
 
-TEST_CASE("compressed: reads a record larger than all buffers [K32]", "[io]") {
+TEST_CASE("compressed: reads a record larger than all buffers", "[io]") {
   const temp_dir dir;
   std::string large;
   for (int i = 0; large.size() < 5'000'000; ++i) large += std::to_string(i * 7919L);
@@ -218,7 +218,7 @@ TEST_CASE("compressed: reads a record larger than all buffers [K32]", "[io]") {
   CHECK(read<leat::tfrecord_reader>(path, as(compression::zlib)) == texts{large});
 }
 
-TEST_CASE("compressed: refuses a file of another compression and names the file [K36]", "[io]") {
+TEST_CASE("compressed: refuses a file of another compression and names the file", "[io]") {
   const temp_dir dir;
   const std::string plain = dir.write("plain", framed(sample));
   const std::string said =
@@ -229,7 +229,7 @@ TEST_CASE("compressed: refuses a file of another compression and names the file 
             .find("the file may be compressed") != std::string::npos);
 }
 
-TEST_CASE("compressed: reads all members of a gzip file [D9]", "[io]") {
+TEST_CASE("compressed: reads all members of a gzip file", "[io]") {
   const temp_dir dir;
   const std::string plain = framed(sample);
   std::string members;
@@ -419,7 +419,7 @@ TEST_CASE("compressed: delivers no partial line of a corrupt file with any polic
   }
 }
 
-TEST_CASE("compressed: keys are offsets in the inflated data [K33]", "[io]") {
+TEST_CASE("compressed: keys are offsets in the inflated data", "[io]") {
   const temp_dir dir;
   for (const compression format : {compression::zlib, compression::gzip}) {
     for (int file = 0; file < 2; ++file) {
@@ -446,7 +446,7 @@ TEST_CASE("compressed: keys are offsets in the inflated data [K33]", "[io]") {
   }
 }
 
-TEST_CASE("compressed: seek inflates up to the offset [K25]", "[io]") {
+TEST_CASE("compressed: seek inflates up to the offset", "[io]") {
   const temp_dir dir;
   texts records;
   for (int i = 0; i < 10; ++i) records.push_back(std::to_string(i) + ".");

@@ -83,7 +83,7 @@ TEST_CASE("tfrecord_writer: writes the same records with every compression and b
   }
 }
 
-TEST_CASE("tfrecord_writer: counts records, and bytes with and without frames [K03]", "[io]") {
+TEST_CASE("tfrecord_writer: counts records, and bytes with and without frames", "[io]") {
   const temp_dir dir;
   leat::sync_wait([](std::string path) -> task<> {
     auto writer = co_await leat::tfrecord_writer::open(path);
@@ -97,7 +97,7 @@ TEST_CASE("tfrecord_writer: counts records, and bytes with and without frames [K
   }(dir / "a"));
 }
 
-TEST_CASE("tfrecord_writer: a ZLIB file equals zlib.compress() of the plain file [K34]", "[io]") {
+TEST_CASE("tfrecord_writer: a ZLIB file equals zlib.compress() of the plain file", "[io]") {
   const temp_dir dir;
   for (int file = 0; file < 2; ++file) {
     const std::string expected = leat_test::zlib_deflated(
@@ -173,7 +173,7 @@ TEST_CASE("tfrecord_writer: without a flush mode the compressor keeps its buffer
   }(dir / "a"));
 }
 
-TEST_CASE("tfrecord_writer: after a close only another close is allowed [K37]", "[io]") {
+TEST_CASE("tfrecord_writer: after a close only another close is allowed", "[io]") {
   const temp_dir dir;
   for (const compression c : formats) {
     leat::sync_wait([](std::string path, compression how) -> task<> {
@@ -193,7 +193,7 @@ TEST_CASE("tfrecord_writer: after a close only another close is allowed [K37]", 
   }
 }
 
-// K38 differs: without close() the file is not finished, because the owner of the writer may have
+// Without close() the file is not finished, because the owner of the writer may have
 // failed.
 TEST_CASE("tfrecord_writer: destruction without close keeps the old file", "[io]") {
   const temp_dir dir;

@@ -248,7 +248,7 @@ TEST_CASE("pipeline: rows keep their positions, also from several files", "[pipe
   CHECK(count == 6);
 }
 
-TEST_CASE("pipeline: the error of a file that disappears follows the records already read [Z03]",
+TEST_CASE("pipeline: the error of a file that disappears follows the records already read",
           "[pipeline]") {
   const temp_dir dir;
   const texts files = {dir.write("a", "0\n1\n"), dir.write("b", "2\n"), dir.write("c", "3\n")};

@@ -10,7 +10,6 @@
 
 namespace queue_contract_test {
 
-// QD22
 TEMPLATE_LIST_TEST_CASE("queue: rejects a capacity of 0", "[queue]", all_queues) {
   CHECK_THROWS_AS(TestType::make(0), leat::failure);
 }

@@ -77,7 +77,7 @@ LEAT_TEST("dump: names tasks that wait for each other through full queues", "[qu
                  R"("closed":false})"));
 }
 
-LEAT_TEST("dump: a batch has its requested and its current count [E61]", "[queue]") {
+LEAT_TEST("dump: a batch has its requested and its current count", "[queue]") {
   fifo_queue<int> q(10, "q");
   task_group g;
   bool ended_empty = false;

@@ -1,4 +1,4 @@
-// Checkpoints between runs: case 97 of the behaviour of TensorFlow's hook.
+// Checkpoints between runs.
 
 #include "leat/train/monitored/checkpoint_saver_hook.hpp"
 

@@ -1,5 +1,5 @@
-// Transient failures: cases 90, 91 and 93 of the behaviour of TensorFlow's MonitoredSession; a
-// limit, growing delays, and input that is restored with the state.
+// Transient failures: what TensorFlow's MonitoredSession does, a limit, growing delays, and input
+// that is restored with the state.
 
 #include <chrono>
 #include <optional>

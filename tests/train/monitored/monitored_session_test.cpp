@@ -1,5 +1,5 @@
-// Steps with hooks, and their end: cases 93, 94 and 99 of the behaviour of TensorFlow's
-// MonitoredSession, and the differences of leat.
+// Steps with hooks, and their end: what leat shares with TensorFlow's MonitoredSession, and what
+// differs.
 
 #include "leat/train/monitored/monitored_session.hpp"
 

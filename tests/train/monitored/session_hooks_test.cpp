@@ -1,5 +1,5 @@
-// Single hooks: cases 95 and 98 of the behaviour of TensorFlow's hooks. The test calls them as a
-// monitored_session does, and advances the step and the time.
+// Single hooks. The test calls them as a monitored_session does, and advances the step and the
+// time.
 
 #include <chrono>
 #include <cmath>

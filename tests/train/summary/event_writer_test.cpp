@@ -305,8 +305,8 @@ TEST_CASE("event_writer: writes the events of a job in order [21, 29-34]", "[tra
     CHECK(words_of(events) == texts{"version", "graph", "meta graph", "START 123", "c1,c2,c3 123",
                                     "bar/foo/sec 123", "CHECKPOINT 123", "STOP"});
     const auto& sample = std::get<summary>(events[5].what).values.at(0);
-    CHECK(std::get<float>(sample.value) == 0.0F);  // case 30: no step was taken
-    CHECK(std::get<session_log>(events[6].what).checkpoint_path == "/d/model.ckpt");  // case 31
+    CHECK(std::get<float>(sample.value) == 0.0F);  // no step was taken
+    CHECK(std::get<session_log>(events[6].what).checkpoint_path == "/d/model.ckpt");
     CHECK(events[7].step == 0);
   });
 }

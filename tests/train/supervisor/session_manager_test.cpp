@@ -1,4 +1,4 @@
-// Sessions: cases 45 to 59 of the behaviour of TensorFlow's SessionManager.
+// Sessions, as TensorFlow's SessionManager makes them.
 
 #include "leat/train/supervisor/session_manager.hpp"
 
@@ -138,7 +138,7 @@ TEST_CASE("session_manager: names variables that init did not initialise [47]", 
     const std::string why = co_await failure_of(m.prepare_session(), errc::failed_precondition);
     CHECK(
         contains(why, "Init operations did not make model ready. Variables not initialized: w, x"));
-    CHECK(c.open == 0);  // H5
+    CHECK(c.open == 0);
     CHECK(c.opened == 1);
   });
 }

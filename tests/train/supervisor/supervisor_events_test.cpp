@@ -1,5 +1,5 @@
-// The events that supervisors write, and the processes that write them: cases 21 to 39 of the
-// behaviour of TensorFlow's supervisor. The program supplies the graph.
+// The events that supervisors write, and the processes that write them. The program supplies the
+// graph.
 
 #include <chrono>
 #include <cmath>

@@ -1,5 +1,4 @@
-// Loops of a supervisor: cases 41 to 43 of the behaviour of TensorFlow's supervisor. The cases of
-// the looper are in coordination/looper_test.cpp.
+// Loops of a supervisor. coordination/looper_test.cpp tests the looper itself.
 
 #include <chrono>
 #include <functional>

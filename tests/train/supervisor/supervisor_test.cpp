@@ -1,5 +1,4 @@
-// The life of a supervisor: cases 1 to 19 of the behaviour of TensorFlow's supervisor, and the
-// differences of leat.
+// The life of a supervisor: what it shares with TensorFlow's, and what differs.
 
 #include "leat/train/supervisor/supervisor.hpp"
 
