@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Checks lists of files: the meson.build of a folder lists its headers, sources and test cases, sorted. leat/LAYER.hpp
-includes all public headers of its layer except those of tensorflow.hpp. leat.hpp includes the headers of the layers.
-docs/headers.md has a table of all public headers. With --fix it is written."""
+includes all public headers of its layer except those of tensorflow.hpp. leat.hpp includes the headers of the layers."""
 
 import pathlib
 import re
@@ -65,24 +64,6 @@ for layer in layers:
 if set(included('leat.hpp')) != {f'{layer}.hpp' for layer in layers} - {'sim.hpp'} | {'version.hpp'}:
     found.append('leat.hpp: must include exactly version.hpp and the header of each layer except sim')
 
-
-
-def header_table():
-    rows = {}
-    for header in sorted(include.rglob('*.hpp')):
-        if header.parent.name != 'detail':
-            rows.setdefault(header.parent.relative_to(include.parent), []).append(f'`{header.name}`')
-    return '| folder | headers |\n|---|---|\n' + ''.join(
-        f'| `<{folder}/...>` | {", ".join(names)} |\n' for folder, names in sorted(rows.items()))
-
-
-path = root / 'docs' / 'headers.md'
-page = path.read_text()
-wanted = re.sub(r'(<!-- headers -->\n).*?(<!-- /headers -->)', lambda m: m[1] + header_table() + m[2], page, flags=re.S)
-if '--fix' in sys.argv[2:]:
-    path.write_text(wanted)
-elif '<!-- headers -->' not in page or wanted != page:
-    found.append('docs/headers.md: table differs from include/leat: run ./dev lint --fix')
 
 print('\n'.join(found))
 sys.exit(1 if found else 0)

@@ -1,10 +1,8 @@
-#!/usr/bin/env python3
-"""docs/errors.md lists each errc and each exception type; its tables of system codes are those of lib/base/error.cpp.
-With --fix these two tables are written."""
+"""The codes of the system that equal codes of leat, from lib/base/error.cpp, for docs/errors.md. The page lists each errc and
+each exception type.
+"""
 
-import pathlib
 import re
-import sys
 
 ENUMERATOR = re.compile(r'^  (\w+) = \d+,', re.M)
 EXCEPTION = re.compile(r'^class (\w+) (?:final )?: public (?:failure|std::\w*(?:error|exception))\b', re.M)
@@ -39,7 +37,8 @@ def standard_conditions(source):
         yield f'| `errc::{name}` | `{condition}` |\n'
 
 
-def missing(root, page):
+def problems(root):
+    page = (root / 'docs' / 'errors.md').read_text()
     rows = re.findall(r'^\| `(\w+)` \|', page, re.M)
     for name in ENUMERATOR.findall((root / 'include/leat/base/error.hpp').read_text()):
         if rows.count(name) != 1:
@@ -51,24 +50,6 @@ def missing(root, page):
                     yield f'docs/errors.md: no row for the exception {name} of {header.relative_to(root)}'
 
 
-def main():
-    root, fix = pathlib.Path(sys.argv[1]), '--fix' in sys.argv[2:]
+def tables(root):
     source = (root / 'lib/base/error.cpp').read_text()
-    path = root / 'docs' / 'errors.md'
-    page = wanted = path.read_text()
-    for name, table in (('system codes', system_codes), ('standard conditions', standard_conditions)):
-        wanted = re.sub(rf'(<!-- {name} -->\n).*?(<!-- /{name} -->)',
-                        lambda m: m[1] + ''.join(table(source)) + m[2], wanted, flags=re.S)
-    found = list(missing(root, page))
-    if wanted != page:
-        if fix:
-            path.write_text(wanted)
-        else:
-            found.append('docs/errors.md: its tables are not those of lib/base/error.cpp; --fix writes them')
-    if found:
-        print('\n'.join(found))
-    return 1 if found else 0
-
-
-if __name__ == '__main__':
-    sys.exit(main())
+    return {'system': ''.join(system_codes(source)), 'standard': ''.join(standard_conditions(source))}

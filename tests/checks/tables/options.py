@@ -1,14 +1,11 @@
-#!/usr/bin/env python3
-"""docs/limits.md lists the options of the public headers: of each struct the members, their types, their defaults and the
-first sentence of their comments. With --fix the lists are written.
+"""The options of the public headers, for docs/limits.md: of each struct the members, their types, their defaults and the first
+sentence of their comments. The name of a table is `HEADER#STRUCT`, with a header relative to include/leat.
 
-A list is between `<!-- options: HEADER#STRUCT -->` and `<!-- /options -->`; HEADER is relative to include/leat. In a table
-row that begins with [`STRUCT::MEMBER`](#STRUCT), the second cell is the default of the member.
+In a table row that begins with [`STRUCT::MEMBER`](#STRUCT), the second cell is the default of the member.
 """
 
-import pathlib
+import functools
 import re
-import sys
 
 IS_OPTIONS = re.compile(r'_(options|limits|policy)$')
 ALSO = ['fault_rates', 'file_source', 'restore_source', 'step_interval']
@@ -16,7 +13,6 @@ STRUCT = re.compile(r'((?:^///[^\n]*\n)+)(?:^template <[^\n]*>\n)?^struct (\w+) 
 SENTENCE = re.compile(r'^.*?\.(?= |$)')
 ROW = re.compile(r'^(\| \[`(\w+)::(\w+)`\]\(#\2\) \|)[^|]*\|', re.M)
 ENUM = re.compile(r'^enum class (\w+)[^{;]*\{(.*?)\};', re.M | re.S)
-BLOCK = re.compile(r'(<!-- options: (\S+)#(\w+) -->\n).*?(<!-- /options -->)', re.S)
 SIZES = {10: 'KiB', 20: 'MiB', 30: 'GiB', 40: 'TiB'}
 UNITS = {'milliseconds': 'ms', 'seconds': 's', 'minutes': 'min', 'hours': 'h'}
 
@@ -98,8 +94,9 @@ def read_enums(headers):
             yield name, 'one of ' + ', '.join(f'`{v}`' for v in values)
 
 
-def read_structs(include):
-    structs = {}
+@functools.cache
+def read_structs(root):
+    include, structs = root / 'include' / 'leat', {}
     headers = [h for h in sorted(include.rglob('*.hpp')) if 'detail' not in h.parts]
     enums = dict(read_enums(headers))
     for header in headers:
@@ -119,35 +116,13 @@ def table(name, structs):
         yield f'| `{member}` | {shown} | {default} | {meaning} |\n'
 
 
-def default_of(match, structs):
-    rows = structs[match[2]][2] if match[2] in structs else []
-    return f'{match[1]} {next((row[2] for row in rows if row[0] == match[3]), "there is no such member")} |'
+def tables(root):
+    structs = read_structs(root)
+    return {f'{header}#{name}': ''.join(table(name, structs)) for name, (header, _, _) in structs.items()}
 
 
-def main():
-    root, fix = pathlib.Path(sys.argv[1]), '--fix' in sys.argv[2:]
-    structs = read_structs(root / 'include' / 'leat')
-    page = root / 'docs' / 'limits.md'
-    text = page.read_text()
-    found = []
-    listed = [(header, name) for _, header, name, _ in BLOCK.findall(text)]
-    for header, name in listed:
-        if name not in structs or structs[name][0] != header:
-            found.append(f'docs/limits.md: {header} has no options {name}')
-    for name, (header, _, _) in structs.items():
-        if (header, name) not in listed:
-            found.append(f'docs/limits.md: no list for {header}#{name}')
-    wanted = BLOCK.sub(lambda m: m[1] + ''.join(table(m[3], structs)) + m[4] if m[3] in structs else m[0], text)
-    wanted = ROW.sub(lambda m: default_of(m, structs), wanted)
-    if wanted != text:
-        if fix:
-            page.write_text(wanted)
-        else:
-            found.append('docs/limits.md: the lists are not those of the headers; --fix writes them')
-    if found:
-        print('\n'.join(found))
-    return 1 if found else 0
-
-
-if __name__ == '__main__':
-    sys.exit(main())
+def rewrite(root, text):
+    def default_of(match):
+        _, _, rows = read_structs(root).get(match[2], ('', '', []))
+        return f'{match[1]} {next((row[2] for row in rows if row[0] == match[3]), "there is no such member")} |'
+    return ROW.sub(default_of, text)

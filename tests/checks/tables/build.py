@@ -1,10 +1,8 @@
-#!/usr/bin/env python3
-"""docs/environment.md lists the environment variables that the library, the command and the tests read, and the options of
-the build. With --fix its tables of build options are written from meson_options.txt and meson.build."""
+"""The options of the build, from meson_options.txt and meson.build, for docs/environment.md. The page lists the environment
+variables that the library, the command and the tests read.
+"""
 
-import pathlib
 import re
-import sys
 
 READ = re.compile(r'\b(?:secure_)?getenv\s*\(\s*"(\w+)"|\bfrom_environment\(\s*"(\w+)"|os\.environ\.get\(\s*\'(\w+)\'')
 OPTION = re.compile(r"^option\('(\w+)', type: '(\w+)', value: '?(\w+)'?,\s*description: '([^']*)'\)", re.M)
@@ -39,7 +37,8 @@ def meson_defaults(root):
         yield f'| `{name}` | `{value}` |\n'
 
 
-def problems(root, page):
+def problems(root):
+    page = (root / 'docs' / 'environment.md').read_text()
     for part, folders in PARTS.items():
         section = re.search(rf'^## Variables of {part}\n(.*?)(?=^## |\Z)', page, re.M | re.S)[1]
         listed = set(re.findall(r'^\| `(\w+)` \|', section, re.M))
@@ -52,23 +51,5 @@ def problems(root, page):
             yield f'docs/environment.md: lists {name} as a variable of {part}, which read no such variable'
 
 
-def main():
-    root, fix = pathlib.Path(sys.argv[1]), '--fix' in sys.argv[2:]
-    path = root / 'docs' / 'environment.md'
-    page = wanted = path.read_text()
-    for name, table in (('build options', build_options), ('meson defaults', meson_defaults)):
-        wanted = re.sub(rf'(<!-- {name} -->\n).*?(<!-- /{name} -->)',
-                        lambda m: m[1] + ''.join(table(root)) + m[2], wanted, flags=re.S)
-    found = list(problems(root, page))
-    if wanted != page:
-        if fix:
-            path.write_text(wanted)
-        else:
-            found.append('docs/environment.md: the tables of build options differ; --fix writes them')
-    if found:
-        print('\n'.join(found))
-    return 1 if found else 0
-
-
-if __name__ == '__main__':
-    sys.exit(main())
+def tables(root):
+    return {'options': ''.join(build_options(root)), 'meson': ''.join(meson_defaults(root))}

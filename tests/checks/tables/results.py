@@ -1,27 +1,17 @@
-#!/usr/bin/env python3
-"""The tables of results in docs/results.md and README.md are generated from benches/results.json, benches/ratios.json and
-benches/goals.json.
+"""The results in docs/results.md and README.md, from benches/results.json, benches/ratios.json and benches/goals.json.
 
-A table is between these lines, where NAME is a list in results.json, or `goals`, or `readme`, or `ratios-GROUP` or
-`times-GROUP` for the workloads of ratios.json that begin with GROUP:
-
-    <!-- table: NAME -->
-    <!-- /table -->
-
-With --fix the tables are written again.
+The name of a table is a list in results.json, or `goals`, or `readme`, or `ratios-GROUP` or `times-GROUP` for the workloads of
+ratios.json that begin with GROUP.
 """
 
 import json
 import pathlib
-import re
 import sys
 
-ROOT = pathlib.Path(sys.argv[1])
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / 'tools'))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / 'tools'))
 import bench_ratios  # noqa: E402
 import bench_table  # noqa: E402
 
-TABLE = re.compile(r'(<!-- table: (\S+) -->\n)(.*?)(<!-- /table -->)', re.S)
 SHOWN = 4  # ratios of a workload in the README
 ROUNDING = 0.05  # The recorded ratios were computed before the medians were rounded.
 
@@ -105,38 +95,13 @@ def table_of_readme(tables, recorded):
     return lines
 
 
-def main():
-    fix = '--fix' in sys.argv[2:]
-    tables = json.loads((ROOT / 'benches' / 'results.json').read_text())
-    goals = json.loads((ROOT / 'benches' / 'goals.json').read_text())['workloads']
-    wanted = {name: table_of_results(entries, goals) for name, entries in tables.items()}
+def tables(root):
+    results = json.loads((root / 'benches' / 'results.json').read_text())
+    goals = json.loads((root / 'benches' / 'goals.json').read_text())['workloads']
+    wanted = {name: table_of_results(entries, goals) for name, entries in results.items()}
     recorded = bench_ratios.load()
-    wanted.update(goals=table_of_goals(goals), readme=table_of_readme(tables, recorded))
+    wanted.update(goals=table_of_goals(goals), readme=table_of_readme(results, recorded))
     for group in bench_ratios.GROUPS:
         wanted[f'ratios-{group}'] = bench_ratios.table(recorded['machines'], group)
         wanted[f'times-{group}'] = tables_of_times(recorded['machines'], group, goals)
-    count = 0
-    missing = set(wanted)
-    for page in (ROOT / 'README.md', ROOT / 'docs' / 'results.md'):
-        text = original = page.read_text()
-        for _, name, old, _ in TABLE.findall(original):
-            new = '\n'.join(wanted[name]) + '\n' if name in wanted else old
-            missing.discard(name)
-            if name not in wanted:
-                print(f'{page.name}: there is no table {name} in benches/results.json')
-                count += 1
-            elif old != new and fix:
-                text = text.replace(f'<!-- table: {name} -->\n{old}', f'<!-- table: {name} -->\n{new}')
-            elif old != new:
-                print(f'{page.name}: the table {name} differs from benches/results.json: run ./dev lint --fix')
-                count += 1
-        if text != original:
-            page.write_text(text)
-    for name in sorted(missing):
-        print(f'docs/results.md: the table {name} is missing')
-        count += 1
-    return 1 if count else 0
-
-
-if __name__ == '__main__':
-    sys.exit(main())
+    return {name: '\n'.join(lines) + '\n' for name, lines in wanted.items()}

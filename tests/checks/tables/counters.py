@@ -1,0 +1,38 @@
+"""The counters of the public headers, for docs/metrics.md, by `HEADER#STRUCT` as in options.py. The page lists each metric of
+prometheus_text() with its type, and each tag of stage_rates.
+"""
+
+import re
+
+from options import STRUCT, members
+
+METRIC = re.compile(r'\{"(leat_\w+)", "(gauge|counter)"')
+
+
+def tables(root):
+    include, found = root / 'include' / 'leat', {}
+    for header in sorted(include.rglob('*.hpp')):
+        if 'detail' not in header.parts:
+            for _, name, body in STRUCT.findall(header.read_text()):
+                if name.endswith('_statistics'):
+                    found[f'{header.relative_to(include).as_posix()}#{name}'] = ''.join(table(body))
+    return found
+
+
+def table(body):
+    yield '| member | meaning |\n|---|---|\n'
+    for member, _, _, meaning in members(body):
+        yield f'| `{member}` | {meaning} |\n'
+
+
+def problems(root):
+    page = (root / 'docs' / 'metrics.md').read_text()
+    rows = dict(re.findall(r'^\| `(leat_\w+)` \| (\w+) \|', page, re.M))
+    metrics = dict(METRIC.findall((root / 'lib/pipeline/metrics/prometheus_text.cpp').read_text()))
+    for name in sorted(rows.keys() | metrics.keys()):
+        if rows.get(name) != metrics.get(name):
+            yield f'docs/metrics.md: {name} is {rows.get(name)}, in the code {metrics.get(name)}'
+    for tag in re.findall(r'\badd\("(\w+)"', (root / 'lib/train/summary/stage_rates.cpp').read_text()):
+        if f'`STAGE/{tag}`' not in page:
+            yield f'docs/metrics.md: the tag STAGE/{tag} is missing'
+
