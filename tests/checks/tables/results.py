@@ -12,7 +12,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / 'tools'))
 import bench_ratios  # noqa: E402
 import bench_table  # noqa: E402
 
-SHOWN = 4  # ratios of a workload in the README
 ROUNDING = 0.05  # The recorded ratios were computed before the medians were rounded.
 
 
@@ -77,21 +76,20 @@ def span(lowest, highest):
 
 
 def table_of_readme(tables, recorded):
-    """The lowest ratios of each labelled workload, over all machines."""
-    lines = ['| workload | ratios, the lowest first |', '|---|---|']
+    """The lowest ratio of each labelled workload, over all machines, and its peer."""
+    lines = ['| workload | fastest alternative | ratio |', '|---|---|---|']
     for workload, label in recorded['readme'].items():
         of = {}
         for machine in recorded['machines'].values():
             for subject, ratio in bench_ratios.ratios(machine['rows'].get(workload, bench_ratios.NO_ROW)).items():
-                of.setdefault(subject, []).append(ratio)
-        peers = sorted((s for s in of if bench_ratios.kind_of_peer(s) != 'limit'), key=lambda s: min(of[s]))
-        factors = ', '.join(f'{span(min(of[s]), max(of[s]))} ({s})' for s in peers[:SHOWN])
-        lines.append(f'| {label} | {factors} |')
+                if bench_ratios.kind_of_peer(subject) != 'limit':
+                    of.setdefault(subject, []).append(ratio)
+        peer = min(of, key=lambda s: min(of[s]))
+        lines.append(f'| {label} | {peer} | {span(min(of[peer]), max(of[peer]))} |')
     for entry in (e for entries in tables.values() for e in entries if 'readme' in e):
-        of = {result['subject']: result for result in entry['results']}
-        factors = {p: of[p].get('all machines', of[p]['ratio']) for p in entry['readme']['peers']}
-        sorted_peers = sorted(factors, key=lambda p: number(factors[p].split(' ')[0]))
-        lines.append(f'| {entry["readme"]["label"]} | {", ".join(f"{factors[p]} ({p})" for p in sorted_peers)} |')
+        label, peer = entry['readme']['label'], entry['readme']['peer']
+        result = next(r for r in entry['results'] if r['subject'] == peer)
+        lines.append(f'| {label} | {peer} | {result.get("all machines", result["ratio"])} |')
     return lines
 
 
