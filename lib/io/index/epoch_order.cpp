@@ -9,6 +9,22 @@
 #include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
 
+// A record is found in three steps. Each is a bijection, so an epoch reads each record once:
+//
+//     position of the rank  →  order position  →  item  →  file and index
+//
+// By records, the order position is the position plus the rank: the ranks take turns. The item is
+// the global index of the record, that is its place among the records of all files.
+//
+// By files, the rank counts its own positions. Its items are the records of its files one after
+// another (`files_`, `rank_firsts_`), and become global indexes at the end.
+//
+// A shuffle permutes order positions to items, with one seed for the records, one for the files and
+// one for each rank. The orders of an epoch depend on nothing that was read before.
+//
+// In a redistributed epoch (`parts_`), the order positions count through the parts. Each part
+// refers to the order of its own epoch, as it was for the number of ranks at that time.
+
 namespace leat {
 namespace {
 

@@ -13,6 +13,19 @@
 #include "leat/io/reader/quarantine_log.hpp"
 #include "leat/io/stream/detail/framing_types.hpp"
 
+// A reader reads the epoch in blocks, and the positions never change their order:
+//
+//     next_  ≤  blocks_  ≤  planned_  ≤  ahead_
+//
+// `next_` is the first record that is not delivered; a saved state has only this position. The
+// blocks are in memory or being read. The planned block waits for capacity or for memory, and
+// `ahead_` is the position after it. While the page cache has the records, there is one block, and
+// it is copied without the backend; the first miss starts reads ahead, for the rest of the epoch.
+//
+// deliver() moves `next_` once nothing more can fail. A record that is refused, or a read that
+// fails, drops all blocks: they are planned again from `next_`. So an error changes no order, and a
+// caller that reads again continues at the same record.
+
 namespace leat {
 
 // Records that are read in one batch, in the order of their epoch.
