@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -17,7 +18,11 @@ namespace leat_test {
 /// Returns true if a descriptor becomes readable within this time.
 inline bool readable(int descriptor, int milliseconds = 0) {
   pollfd p{descriptor, POLLIN, 0};
-  return ::poll(&p, 1, milliseconds) == 1 && (p.revents & POLLIN) != 0;
+  int count = 0;
+  do {
+    count = ::poll(&p, 1, milliseconds);
+  } while (count < 0 && errno == EINTR);  // also if the process was stopped and continued
+  return count == 1 && (p.revents & POLLIN) != 0;
 }
 inline bool readable(const leat::embedded_scheduler& s, int milliseconds = 0) {
   return readable(s.descriptor(), milliseconds);

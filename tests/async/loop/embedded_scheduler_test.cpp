@@ -1,6 +1,7 @@
 #include "leat/async/loop/embedded_scheduler.hpp"
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <deque>
 #include <filesystem>
@@ -55,7 +56,11 @@ class edges {
 
   [[nodiscard]] bool next(int milliseconds = 0) const {
     epoll_event event{};
-    return ::epoll_wait(epoll_, &event, 1, milliseconds) == 1;
+    int count = 0;
+    do {
+      count = ::epoll_wait(epoll_, &event, 1, milliseconds);
+    } while (count < 0 && errno == EINTR);  // also if the process was stopped and continued
+    return count == 1;
   }
 
  private:
