@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -11,6 +10,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/system_call.hpp"
 #include "leat/async/loop/embedded_scheduler.hpp"
 
 namespace leat_test {
@@ -18,10 +18,7 @@ namespace leat_test {
 /// Returns true if a descriptor becomes readable within this time.
 inline bool readable(int descriptor, int milliseconds = 0) {
   pollfd p{descriptor, POLLIN, 0};
-  int count = 0;
-  do {
-    count = ::poll(&p, 1, milliseconds);
-  } while (count < 0 && errno == EINTR);  // also if the process was stopped and continued
+  const auto count = leat::detail::retry_on_eintr([&] { return ::poll(&p, 1, milliseconds); });
   return count == 1 && (p.revents & POLLIN) != 0;
 }
 inline bool readable(const leat::embedded_scheduler& s, int milliseconds = 0) {

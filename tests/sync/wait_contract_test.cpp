@@ -366,52 +366,49 @@ leat_test::foreign_coroutine wait_in_foreign(Kind& kind, bool& done) {
   static_cast<void>(co_await kind.wait());
   done = true;
 }
-TEMPLATE_TEST_CASE("wait: a coroutine of another library resumes on its loop", "[sync]",
-                   LEAT_TEST_WAITS) {
-  TestType kind;
+
+// A coroutine of another library that waits on a loop.
+template <class Kind>
+struct foreign_wait {
+  foreign_wait() {
+    static_cast<void>(loop.get_scheduler());
+    asio::post(loop.context(), [this] { waiting = wait_in_foreign(kind, done); });
+    loop.run_ready();
+  }
+  Kind kind;
   bool done = false;
   leat_test::asio_loop loop;
   leat_test::foreign_coroutine waiting;
-  static_cast<void>(loop.get_scheduler());
-  asio::post(loop.context(), [&] { waiting = wait_in_foreign(kind, done); });
-  loop.run_ready();
-  kind.wake();
-  CHECK_FALSE(done);
-  loop.run_ready();
-  CHECK(done);
-  waiting.handle.destroy();
+};
+
+TEMPLATE_TEST_CASE("wait: a coroutine of another library resumes on its loop", "[sync]",
+                   LEAT_TEST_WAITS) {
+  foreign_wait<TestType> w;
+  w.kind.wake();
+  CHECK_FALSE(w.done);
+  w.loop.run_ready();
+  CHECK(w.done);
+  w.waiting.handle.destroy();
 }
 
 TEMPLATE_TEST_CASE("wait: a coroutine of another library that is destroyed has no effect", "[sync]",
                    LEAT_TEST_WAITS) {
-  TestType kind;
-  bool done = false;
-  leat_test::asio_loop loop;
-  leat_test::foreign_coroutine waiting;
-  static_cast<void>(loop.get_scheduler());
-  asio::post(loop.context(), [&] { waiting = wait_in_foreign(kind, done); });
-  loop.run_ready();
-  waiting.handle.destroy();
-  kind.wake();
-  CHECK(kind.remains());
-  loop.run_ready();
-  CHECK_FALSE(done);
+  foreign_wait<TestType> w;
+  w.waiting.handle.destroy();
+  w.kind.wake();
+  CHECK(w.kind.remains());
+  w.loop.run_ready();
+  CHECK_FALSE(w.done);
 }
 
 TEMPLATE_TEST_CASE("wait: a coroutine of another library destroyed before its turn has no effect",
                    "[sync]", LEAT_TEST_WAITS) {
-  TestType kind;
-  bool done = false;
-  leat_test::asio_loop loop;
-  leat_test::foreign_coroutine waiting;
-  static_cast<void>(loop.get_scheduler());
-  asio::post(loop.context(), [&] { waiting = wait_in_foreign(kind, done); });
-  loop.run_ready();
-  kind.wake();
-  waiting.handle.destroy();
-  CHECK(kind.remains());
-  loop.run_ready();
-  CHECK_FALSE(done);
+  foreign_wait<TestType> w;
+  w.kind.wake();
+  w.waiting.handle.destroy();
+  CHECK(w.kind.remains());
+  w.loop.run_ready();
+  CHECK_FALSE(w.done);
 }
 
 }  // namespace wait_contract_test

@@ -1,7 +1,6 @@
 #include "leat/async/loop/embedded_scheduler.hpp"
 
 #include <atomic>
-#include <cerrno>
 #include <chrono>
 #include <deque>
 #include <filesystem>
@@ -15,6 +14,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/system_call.hpp"
 #include "leat/async/dump/dump.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
@@ -56,11 +56,8 @@ class edges {
 
   [[nodiscard]] bool next(int milliseconds = 0) const {
     epoll_event event{};
-    int count = 0;
-    do {
-      count = ::epoll_wait(epoll_, &event, 1, milliseconds);
-    } while (count < 0 && errno == EINTR);  // also if the process was stopped and continued
-    return count == 1;
+    const auto wait = [&] { return ::epoll_wait(epoll_, &event, 1, milliseconds); };
+    return leat::detail::retry_on_eintr(wait) == 1;
   }
 
  private:

@@ -38,6 +38,7 @@ using leat::task;
 using leat_test::contains;
 using leat_test::error_of;
 using leat_test::read_lines;
+using leat_test::read_lines_until_stop;
 using leat_test::texts;
 
 // Two descriptors of the test, like those that a process inherits.
@@ -162,15 +163,8 @@ TEST_CASE("descriptor_path: a stop ends the wait for a blocking or nonblocking p
     ends e(make_pipe());
     REQUIRE(::fcntl(e.reading(), F_SETFL, flags) == 0);
     const int before = ::fcntl(e.reading(), F_GETFL);
-    leat::sync_wait([](std::string path) -> task<> {
-      leat::task_group group;
-      texts read;
-      group.spawn(leat_test::read_lines_into(read, path));
-      co_await leat::sleep_for(2ms);  // it waits now or has not started; both end
-      group.request_stop();
-      co_await group.join();
-      CHECK(read.empty());
-    }(descriptor_path(e.reading())));
+    // At the stop, the read waits or has not started; both end.
+    CHECK(leat::sync_wait(read_lines_until_stop(descriptor_path(e.reading()), 2ms)).empty());
     CHECK(::fcntl(e.reading(), F_GETFL) == before);
     e.write("later\n");
     e.close_writing();

@@ -115,12 +115,9 @@ TEST_CASE("file_system: a stopped read of an empty pipe leaks nothing", "[sim]")
     w.files().make_pipe("/pipe");
     w.check_frames();
     w.run([](world&) -> task<> {
-      leat::task_group reading;
-      texts nothing;
-      reading.spawn(leat_test::read_lines_into(nothing, "/pipe"));
-      co_await leat::sleep_for(std::chrono::seconds(1));
-      reading.request_stop();
-      co_await reading.join();
+      const texts lines =
+          co_await leat_test::read_lines_until_stop("/pipe", std::chrono::seconds(1));
+      CHECK(lines.empty());
     });
   }
 }

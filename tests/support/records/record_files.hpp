@@ -4,8 +4,11 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/sleep.hpp"
 #include "leat/async/task.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/base/bytes.hpp"
+#include "leat/base/clock.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
@@ -29,6 +32,17 @@ inline leat::task<> read_lines_into(texts& out, std::string path,
   auto reader = co_await leat::line_reader::open(std::move(path), options);
   leat::line_batch batch;
   while (co_await reader->read_batch(batch)) out.insert(out.end(), batch.begin(), batch.end());
+}
+
+/// Reads lines until a stop, which is requested after a time, and returns them.
+inline leat::task<texts> read_lines_until_stop(std::string path, leat::duration time) {
+  leat::task_group group;
+  texts lines;
+  group.spawn(read_lines_into(lines, std::move(path)));
+  co_await leat::sleep_for(time);
+  group.request_stop();
+  co_await group.join();
+  co_return lines;
 }
 
 inline leat::task<> read_records_into(texts& out, std::string path,
