@@ -1,5 +1,5 @@
-// What the coordinator shares with TensorFlow's. Unlike TensorFlow's, it holds each task or thread
-// once: spawn() takes ownership of a task, and join() takes no tasks.
+// Where the coordinator behaves like TensorFlow's. One difference: it holds each task or thread
+// once, because spawn() takes ownership of a task, and join() takes no tasks.
 
 #include <chrono>
 #include <cstdio>

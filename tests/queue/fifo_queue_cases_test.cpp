@@ -1,4 +1,4 @@
-// What fifo_queue shares with FIFOQueue of TensorFlow, and what differs.
+// Where fifo_queue behaves like TensorFlow's FIFOQueue, and where it differs.
 
 #include <chrono>
 #include <string>

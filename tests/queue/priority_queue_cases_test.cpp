@@ -1,4 +1,4 @@
-// What priority_queue shares with PriorityQueue of TensorFlow, and what differs.
+// Where priority_queue behaves like TensorFlow's PriorityQueue, and where it differs.
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-// What random_shuffle_queue shares with RandomShuffleQueue of TensorFlow, and what differs.
+// Where random_shuffle_queue behaves like TensorFlow's RandomShuffleQueue, and where it differs.
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-// The life of a supervisor: what it shares with TensorFlow's, and what differs.
+// The life of a supervisor: where it behaves like TensorFlow's, and where it differs.
 
 #include "leat/train/supervisor/supervisor.hpp"
 

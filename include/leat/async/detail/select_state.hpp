@@ -182,7 +182,8 @@ inline constexpr bool undoable = true;
 /// An operation that may have done a part when something else ends it. Its branch has two more:
 ///
 ///     void interrupt(const limit_end&) noexcept;  // sets the error after withdraw(); result() or
-///                                                 // tuple() follows and reports it
+///                                                 // tuple() follows and reports it. The branch
+///                                                 // may refer to its argument until then
 ///     auto tuple() noexcept;                      // the code and the result
 template <class Operation>
 concept partially_completable =
