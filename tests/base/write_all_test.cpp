@@ -44,6 +44,7 @@ TEST_CASE("write_all: returns an error if a pipe remains full for the given time
   const std::string text(1'000'000, 'x');
   CHECK(leat::write_all(p.ends[1], text, 1ms) == std::errc::resource_unavailable_try_again);
   CHECK(leat::write_all(p.ends[1], "x", 0ms) == std::errc::resource_unavailable_try_again);
+  CHECK(leat::write_all(p.ends[1], "x", -600h) == std::errc::resource_unavailable_try_again);
   CHECK_FALSE(leat::write_all(p.ends[1], "", 0ms));
 }
 

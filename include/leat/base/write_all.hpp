@@ -34,7 +34,8 @@ namespace leat {
   constexpr int no_limit = -1;
   const milliseconds whole = std::chrono::duration_cast<milliseconds>(patience);
   const bool limited = whole.count() <= std::numeric_limits<int>::max();
-  const int timeout = limited ? std::max(0, static_cast<int>(whole.count())) : no_limit;
+  const milliseconds positive = std::max(whole, milliseconds::zero());
+  const int timeout = limited ? static_cast<int>(positive.count()) : no_limit;
   while (!text.empty()) {
     const ssize_t count = ::write(descriptor, text.data(), text.size());
     if (count >= 0) {
