@@ -79,7 +79,7 @@ struct trace_recorder::track {
   std::string text;
   std::uint64_t events = 0;  // in the text
   std::unordered_map<const task_context*, live_task> tasks;
-  std::vector<duration> runs;  // the begin of the run in progress, and of those around it
+  std::vector<duration> runs;  // the start of the run in progress, and of those around it
   std::uint64_t turn = 0;
   std::uint64_t turn_runs = 0;
   duration turn_begin{};

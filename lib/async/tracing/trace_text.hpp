@@ -19,7 +19,7 @@ class trace_event {
   trace_event(std::string& text, char phase, std::string_view escaped_name);
 
   trace_event& category(std::string_view word);
-  /// `since_begin`: the time since the begin of the trace.
+  /// `since_begin`: the time since the start of the trace.
   trace_event& at(duration since_begin);
   trace_event& lasting(duration d);
   trace_event& thread(std::uint64_t number);

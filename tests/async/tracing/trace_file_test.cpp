@@ -100,7 +100,7 @@ LEAT_TEST("trace_file: a task-local named like an argument does not replace it",
   const events sleeps = select(read_trace(dir / "trace.json"), "b", "sleep");
   REQUIRE(sleeps.size() == 1);
   CHECK(sleeps[0]["args"]["at"].get<std::string>().starts_with("trace_file_test.cpp:"));
-  CHECK_FALSE(sleeps[0]["args"].contains("spawned"));  // only the begin of a task has it
+  CHECK_FALSE(sleeps[0]["args"].contains("spawned"));  // only the start of a task has it
   CHECK(sleeps[0]["args"]["local.at"] == "1");
   CHECK(sleeps[0]["args"]["local.spawned"] == "2");
 }

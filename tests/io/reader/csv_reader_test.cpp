@@ -227,7 +227,7 @@ TEST_CASE("csv_reader: continues at any position", "[io]") {
   }(path));
 }
 
-TEST_CASE("csv_reader: does not search the begin of a long record again with each piece", "[io]") {
+TEST_CASE("csv_reader: does not search the start of a long record again with each piece", "[io]") {
   // A record of 4 MiB in pieces of 4 KiB would take minutes if each piece were searched again.
   std::string text = "a,\"";
   while (text.size() < (std::size_t{4} << 20)) text += "\"\"text, and\r\n";

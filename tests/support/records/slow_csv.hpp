@@ -10,7 +10,7 @@ namespace leat_test {
 /// The first record of a text of CSV.
 struct csv_row {
   std::size_t end = 0;   ///< the end of its text
-  std::size_t next = 0;  ///< the begin of the next record
+  std::size_t next = 0;  ///< where the next record begins
   bool is_malformed = false;
   std::size_t fault_at = 0;  ///< the offset of the quote that is wrong
   std::size_t seen = 0;      ///< bytes that show that it is malformed
@@ -23,7 +23,7 @@ inline csv_row first_csv_row(std::string_view text, char delimiter, bool quotes)
   const auto ends_field = [&](std::size_t at) {
     return at == text.size() || text[at] == delimiter || is_line_end(text[at]);
   };
-  for (std::size_t at = 0;; ++at) {  // the begin of a field
+  for (std::size_t at = 0;; ++at) {  // where a field begins
     if (quotes && at < text.size() && text[at] == '"') {
       std::size_t quote = text.find('"', at + 1);
       while (quote != std::string_view::npos && text.substr(quote, 2) == "\"\"")
@@ -50,7 +50,7 @@ inline std::size_t end_of_first_line(std::string_view text) {
   return at < text.size() ? at + 1 : at;
 }
 
-/// Returns the begin of the first line that is not blank, after the first line.
+/// Returns where the first line after the first one begins that is not blank.
 inline std::size_t after_first_line(std::string_view text) {
   std::size_t at = 0;
   while (at < text.size() && !is_line_end(text[at])) ++at;

@@ -76,9 +76,9 @@ class csv_framing {
 /// counts the skipped records before it, but no skipped blank line.
 ///
 /// - A record ends with LF, CR LF or CR, or with the file. Line ends inside quotes belong to it.
-/// - A quote may occur only around a field: after the delimiter or at the begin of the record, and
-///   before the delimiter or the end of the record. Quotes inside are doubled.
-/// - A UTF-8 byte order mark at the begin of the file belongs to no record.
+/// - A quote may occur only around a field: after the delimiter or at the beginning of the record,
+///   and before the delimiter or the end of the record. Quotes inside are doubled.
+/// - A UTF-8 byte order mark at the beginning of the file belongs to no record.
 /// - All other bytes are data, including NUL.
 ///
 /// A record with any other quote is corrupt, as is one whose quotes the end of the file leaves
