@@ -69,7 +69,7 @@ void foreign_coroutine_wait::abandon() noexcept {
     return;
   }
   if (operation_) {
-    operation_->handle_ = std::coroutine_handle<>::from_address(&wait_operation::destroyed_mark);
+    operation_->continuation_ = &wait_operation::destroyed_mark;
     const bool may_be_posted = wait_operation::is_wakeup(*operation_);
     if (may_be_posted && scheduler_->withdraw(*operation_)) operation_->drop_wakeup();
   }

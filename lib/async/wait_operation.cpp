@@ -10,7 +10,7 @@ void wait_operation::attach(std::coroutine_handle<> h) {
   scheduler_ = scheduler::current();
   if (!scheduler_) throw detail::no_scheduler_here();
   detail::foreign_coroutine_wait::set_operation(*this);
-  handle_ = h;
+  continuation_ = h.address();
   run_ = &wait_operation::resume;
 }
 
@@ -28,7 +28,7 @@ bool wait_operation::is_wakeup(const work_item& item) noexcept {
 void wait_operation::resume(work_item& item) noexcept {
   auto& self = static_cast<wait_operation&>(item);
   self.end_wait();
-  self.scheduler_->resume(self.handle_, self.context_);
+  self.scheduler_->resume(std::coroutine_handle<>::from_address(self.continuation_), self.context_);
 }
 
 }  // namespace leat

@@ -65,6 +65,8 @@ class wait_operation : public work_item {
 
   /// Returns the kind of the wait.
   [[nodiscard]] const kind& what() const noexcept { return *kind_; }
+  /// Prints the object of the wait, such as "queue 'lines' (0 of 4)". Precondition: it exists.
+  void describe_object(std::ostream& out) const { what().describe(*this, out); }
   /// Returns the source location of the call that created the operation.
   [[nodiscard]] const std::source_location& where() const noexcept { return where_; }
   /// Returns the time at which the wait began, on the clock of its scheduler.
@@ -97,7 +99,7 @@ class wait_operation : public work_item {
     if (c) {
       context_ = c;
       scheduler_ = &c->get_scheduler();
-      handle_ = h;
+      continuation_ = h.address();
     } else {
       attach(h);
     }
@@ -143,7 +145,7 @@ class wait_operation : public work_item {
   /// For a destructor: returns true if the coroutine is destroyed while it waits here, a task with
   /// its scheduler, and a coroutine of another library at any time.
   [[nodiscard]] bool is_dying() const noexcept {
-    if (!context_) return handle_.address() == &destroyed_mark;
+    if (!context_) return continuation_ == &destroyed_mark;
     return scheduler_->is_ending() && context_->waiting() == this;
   }
 
@@ -154,6 +156,10 @@ class wait_operation : public work_item {
 
   /// Makes wake() resume the coroutine again, after the operation has used its own run function.
   void set_wakeup() noexcept { run_ = &wait_operation::resume; }
+
+  /// What continues when the wait ends, if it is not a coroutine.
+  [[nodiscard]] void* continuation() const noexcept { return continuation_; }
+  void set_continuation(void* c) noexcept { continuation_ = c; }
 
   /// Sets the source location, for an operation that no call of leat has created.
   void set_where(const std::source_location& where) noexcept { where_ = where; }
@@ -193,7 +199,7 @@ class wait_operation : public work_item {
   // In place of the address of a coroutine of another library that is being destroyed.
   static constinit char destroyed_mark;
 
-  std::coroutine_handle<> handle_;
+  void* continuation_ = nullptr;  // what continues: the frame of a coroutine, or see waiter
   const kind* kind_;
   std::source_location where_;
   time_point since_;  // set when the wait begins

@@ -149,7 +149,7 @@ inline void wait_operation::bind(detail::promise_base& promise,
                                  std::coroutine_handle<> h) noexcept {
   context_ = &promise.context();
   scheduler_ = &context_->get_scheduler();
-  handle_ = h;
+  continuation_ = h.address();
 }
 
 namespace detail {

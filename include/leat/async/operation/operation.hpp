@@ -1,0 +1,120 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <source_location>
+#include <system_error>
+#include <utility>
+
+#include "leat/async/operation/waiter.hpp"
+
+namespace leat {
+
+/// Who performs an operation, and where: for an object that remembers its holder.
+struct caller {
+  const task_context* task = nullptr;  ///< null: a thread, a handler or a coroutine of no task
+  std::source_location where = {};
+};
+
+/// Something that can wait, such as the pop of a queue or the lock of a mutex.
+///
+/// Its author supplies these members. leat supplies the forms: `co_await`, limits and select(),
+/// as_tuple(), a completion token, and a call that blocks a thread.
+///
+///     using waiter = ...;                // what a wait needs: a class derived from leat::waiter,
+///                                        // constructed from the operation and a source location
+///     bool try_complete(caller);         // without a wait; true: done. May throw, without effect
+///     static bool begin(waiter&);        // waits from now on; true: it has ended in this call
+///     static bool withdraw(waiter&);     // ends the wait as `cancelled`, without a wake-up; false:
+///                                        // it has ended before
+///     void undo(waiter&);                // it is done, and nobody receives its result
+///     auto result(wait_outcome);         // of `done` or `closed`
+///     static constexpr bool undoable;    // undo() leaves no trace
+///
+/// The object that wakes the wait calls waiter::claim() first, under its own lock. If that returns
+/// true, it gives the waiter what it asked for, sets the outcome, and calls wake().
+template <class O>
+concept operation =
+    std::move_constructible<O> && std::derived_from<typename O::waiter, waiter> &&
+    std::constructible_from<typename O::waiter, O&, const std::source_location&> &&
+    requires(O& o, typename O::waiter& w, caller c) {
+      { o.try_complete(c) } -> std::same_as<bool>;
+      { O::begin(w) } -> std::same_as<bool>;
+      { O::withdraw(w) } noexcept -> std::same_as<bool>;
+      { o.undo(w) } noexcept;
+      { O::undoable } -> std::convertible_to<bool>;
+    };
+
+/// An operation next to which select() accepts one that is irrevocable.
+template <class O>
+concept undoable_operation = operation<O> && O::undoable;
+
+/// An undoable operation whose undo() could fail, unless it began with begin_provisional(). Then
+/// commit() or undo() ends it.
+template <class O>
+concept provisional_operation = undoable_operation<O> && requires(O& o, typename O::waiter& w) {
+  { o.begin_provisional(w) } -> std::same_as<bool>;
+  { O::commit(w) } noexcept;
+};
+
+/// An operation that may have done a part when it is cancelled, such as a push of many items.
+/// waiter::moved() counts it, and result() receives this number.
+template <class O>
+concept partial_operation = operation<O> && requires(O& o, typename O::waiter& w) {
+  o.result(wait_outcome::cancelled, w.moved());
+  { w.is_complete() } noexcept -> std::same_as<bool>;
+  { O::withdraw_unless_begun(w) } noexcept -> std::same_as<bool>;
+};
+
+namespace detail {
+
+template <class O>
+struct operation_result {
+  using type = decltype(std::declval<O&>().result(wait_outcome::done));
+};
+template <partial_operation O>
+struct operation_result<O> {
+  using type = decltype(std::declval<O&>().result(wait_outcome::done, std::size_t()));
+};
+
+/// True for an operation on no items, which succeeds even after a stop request.
+template <class O>
+[[nodiscard]] constexpr bool is_empty_operation_of([[maybe_unused]] const O& o) noexcept {
+  if constexpr (requires { o.is_empty(); }) return o.is_empty();
+  return false;
+}
+
+/// Returns the result of an operation that was done without a wait.
+template <class O>
+auto result_at_once(O& o) {
+  if constexpr (partial_operation<O>) {
+    return o.result(wait_outcome::done, o.count());
+  } else {
+    return o.result(wait_outcome::done);
+  }
+}
+/// Returns the result of an operation that has waited.
+template <class O>
+auto result_after_wait(O& o, const typename O::waiter& w) {
+  if constexpr (partial_operation<O>) {
+    return o.result(w.outcome_, w.moved());
+  } else {
+    return o.result(w.outcome_);
+  }
+}
+
+/// Ends a wait as cancelled and wakes it. Returns false if it has ended before.
+template <class O>
+bool cancel_wait(typename O::waiter& w) noexcept {
+  if (!O::withdraw(w)) return false;
+  w.wake();
+  return true;
+}
+
+}  // namespace detail
+
+/// The result of an operation.
+template <operation O>
+using result_of = typename detail::operation_result<O>::type;
+
+}  // namespace leat

@@ -1,0 +1,163 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <source_location>
+#include <string_view>
+#include <system_error>
+
+#include "leat/async/task_scope.hpp"
+#include "leat/async/wait_operation.hpp"
+#include "leat/async/wait_target.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat {
+
+/// The state or the outcome of a wait.
+enum class wait_outcome : std::uint8_t {
+  waiting,
+  done,
+  closed,
+  cancelled,
+  failed,
+  exhausted,
+  late
+};
+
+namespace detail {
+class blocked_thread;
+class select_state;
+struct limit_end;
+struct waiting_operation;
+
+/// A branch of a select.
+struct select_link {
+  select_state& state;
+  int index;
+  const limit_end* ended_by = nullptr;  // while the result is read
+};
+}  // namespace detail
+
+/// The wait of an operation: what its object keeps in its wait queue. The base of the waits of all
+/// queues and primitives.
+///
+/// When it ends, one of four continues: a coroutine, a select, a blocked thread or a handler.
+class waiter : public wait_operation {
+ public:
+  waiter(const kind& k, const std::source_location& where) noexcept : wait_operation(k, where) {}
+
+  // -- For the form that starts the wait: who continues.
+  void continue_select(detail::select_link& link) noexcept;
+  void continue_thread(detail::blocked_thread& thread) noexcept;
+  template <class Owner>
+  void continue_handler(Owner& owner) noexcept {
+    set_continuation(&owner);
+    run_ = [](work_item& item) noexcept {
+      static_cast<Owner*>(static_cast<waiter&>(item).continuation())->deliver();
+    };
+  }
+
+  // -- For the object.
+  /// Returns false if it is part of a select that another branch has won; then it must not receive
+  /// anything. Call it under the lock of the object.
+  [[nodiscard]] bool claim() noexcept { return !is_selected() || claim_select(); }
+  [[nodiscard]] bool is_selected() const noexcept { return (flags_ & selected) != 0; }
+  /// The task that waits; null for a thread, a handler, or a coroutine of no task.
+  [[nodiscard]] const task_context* waiting_task() const noexcept;
+  /// The scheduler on which it waits; null for a thread or a handler.
+  [[nodiscard]] scheduler* waiting_on() const noexcept;
+  /// The ID of the task or thread that waits; none for a handler or an unknown thread.
+  [[nodiscard, gnu::always_inline]] task_id task() const noexcept {
+    return context_ ? context_->id() : task_if_rare();
+  }
+  /// The limit that ended an operation of which a part was done; null otherwise.
+  [[nodiscard]] const detail::limit_end* limit() const noexcept {
+    return is_selected() ? link().ended_by : nullptr;
+  }
+  /// For a dump, under the lock of the object: the kind of the caller and the place.
+  [[nodiscard]] detail::waiting_operation operation() const noexcept;
+
+  // -- For the forms. The object may hide these with its own.
+  void set_done() noexcept { outcome_ = wait_outcome::done; }
+  [[nodiscard]] std::error_code error() const noexcept;
+  /// Throws it. The exception for a stop is thrown here, in the waiting coroutine, and created in a
+  /// cold function.
+  [[gnu::always_inline]] void throw_on_failure() const {
+    if (outcome_ >= wait_outcome::cancelled) [[unlikely]]
+      throw failed();
+  }
+  /// Before the memory of an ended wait is freed without a resumption.
+  using wait_operation::withdraw_wakeup;
+
+  // Read and written under the lock of the object while the wait is linked.
+  waiter* previous_ = nullptr;
+  waiter* following_ = nullptr;
+  // release when it is unlinked: a wait that has ended does not touch its object, which may be gone.
+  std::atomic<bool> linked_{false};
+  wait_outcome outcome_ = wait_outcome::waiting;
+  std::uint8_t flags_ = 0;
+  std::uint8_t role_ = 0;  ///< for the object
+
+  enum flag : std::uint8_t {
+    selected = 1,  ///< part of a select
+    limited = 2,   ///< a deadline or a stop token of a thread may end the wait
+    first_own = 4  ///< the first bit for the object
+  };
+  void set(unsigned f) noexcept { flags_ = static_cast<std::uint8_t>(flags_ | f); }
+  void clear(unsigned f) noexcept { flags_ = static_cast<std::uint8_t>(flags_ & ~f); }
+
+ private:
+  static void wake_select(work_item& item) noexcept;
+  static void wake_thread(work_item& item) noexcept;
+  [[nodiscard]] bool claim_select() noexcept;
+  [[nodiscard]] task_id task_if_rare() const noexcept;
+  [[nodiscard, gnu::cold]] failure failed() const;
+  [[nodiscard]] detail::select_link& link() const noexcept {
+    return *static_cast<detail::select_link*>(continuation());
+  }
+};
+
+/// Waits in order of arrival. Waiter: the class of the waits.
+template <class Waiter>
+class waiter_list {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  [[nodiscard]] Waiter* first() const noexcept { return static_cast<Waiter*>(first_); }
+  [[nodiscard]] static Waiter* after(const Waiter& w) noexcept {
+    return static_cast<Waiter*>(w.following_);
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+  void push_back(Waiter& w) noexcept {
+    w.previous_ = last_;
+    w.following_ = nullptr;
+    (last_ ? last_->following_ : first_) = &w;
+    last_ = &w;
+    ++size_;
+    w.linked_.store(true, std::memory_order_relaxed);
+  }
+  void remove(Waiter& w) noexcept {
+    (w.previous_ ? w.previous_->following_ : first_) = w.following_;
+    (w.following_ ? w.following_->previous_ : last_) = w.previous_;
+    --size_;
+    w.linked_.store(false, std::memory_order_release);
+  }
+  /// Precondition: the list is not empty.
+  void remove_first() noexcept {
+    waiter& w = *first_;
+    first_ = w.following_;
+    (first_ ? first_->previous_ : last_) = nullptr;
+    __builtin_prefetch(first_);  // of another coroutine, which may be in no cache
+    --size_;
+    w.linked_.store(false, std::memory_order_release);
+  }
+
+ private:
+  waiter* first_ = nullptr;
+  waiter* last_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace leat
