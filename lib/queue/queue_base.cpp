@@ -59,23 +59,27 @@ queue_base::~queue_base() {
 
 // -------------------------------------------------------------------------------- the wait queues
 
+// Unlinks it last: an operation of a select that has lost may then be destroyed on another thread,
+// which sees that it is no longer linked and does not take the lock.
 void queue_base::remove_waiter(detail::queue_waiter& w) noexcept {
   if (w.is_push()) {
-    pushers_.remove(w);
     entering_ -= w.count_ - w.moved_;
+    pushers_.remove(w);
     return;
   }
+  if (w.is_returning()) {
+    if (w.is_provisional() && become_provisional(w)) return;
+    held_ -= w.moved_;
+    held_limit_ -= w.count_;
+  }
   poppers_.remove(w);
-  if (!w.is_returning() || (w.is_provisional() && become_provisional(w))) return;
-  held_ -= w.moved_;
-  held_limit_ -= w.count_;
 }
 
 void queue_base::complete_waiter(detail::queue_waiter& w, detail::queue_outcome outcome,
                                  work_list& woken) noexcept {
   w.outcome_ = outcome;
   remove_waiter(w);
-  if (w.role_ == detail::queue_waiter::role::close) return;
+  if (w.the_role() == detail::queue_waiter::role::close) return;
   if (w.is_push() && w.scheduler_ && w.scheduler_ != scheduler::current()) held_back_ = true;
   woken.push_back(w);
 }
@@ -91,7 +95,7 @@ void queue_base::restore_items(detail::queue_waiter& w) noexcept {
 
 // Returns the items of an unfinished pop.
 void queue_base::return_held(detail::queue_waiter& w) noexcept {
-  if (w.role_ == detail::queue_waiter::role::pop || w.moved_ == 0) return;
+  if (w.the_role() == detail::queue_waiter::role::pop || w.moved_ == 0) return;
   if (w.is_returning()) held_ -= w.moved_;
   restore_items(w);
 }
@@ -113,7 +117,7 @@ bool queue_base::advance_push(detail::queue_waiter& w) noexcept {
 }
 
 bool queue_base::advance_pop(detail::queue_waiter& w) noexcept {
-  const bool allows_partial_batch = is_over() && w.role_ == detail::queue_waiter::role::pop_up_to;
+  const bool allows_partial_batch = is_over() && w.the_role() == detail::queue_waiter::role::pop_up_to;
   if (takes_whole_batches_ && !allows_partial_batch && size_now() < min_after_dequeue_ + w.count_)
     return false;
   while (w.moved_ < w.count_) {
@@ -163,7 +167,7 @@ work_list queue_base::match_wait_queues() noexcept {
   for (bool moved = true; moved;) {
     moved = false;  // by a pop, which alone frees capacity for pushes
     while (detail::queue_waiter* w = pushers_.first()) {
-      if (w->role_ == detail::queue_waiter::role::close) {
+      if (w->the_role() == detail::queue_waiter::role::close) {
         close_now(woken, detail::queue_outcome::closed);
         break;
       }
@@ -175,7 +179,7 @@ work_list queue_base::match_wait_queues() noexcept {
       complete_waiter(*w, detail::queue_outcome::done, woken);
     }
     while (detail::queue_waiter* w = poppers_.first()) {
-      const bool single = w->role_ == detail::queue_waiter::role::pop;
+      const bool single = w->the_role() == detail::queue_waiter::role::pop;
       if (w->is_selected() && single) {
         if (!has_item() && !is_over()) break;
         if (!claim_or_remove(*w)) continue;
@@ -193,7 +197,7 @@ work_list queue_base::match_wait_queues() noexcept {
         remove_waiter(*w);
         continue;
       }
-      if (!done && !(w->role_ == detail::queue_waiter::role::pop_up_to && w->moved_ > 0)) {
+      if (!done && !(w->the_role() == detail::queue_waiter::role::pop_up_to && w->moved_ > 0)) {
         return_held(*w);  // the next waiting operation may need no more than these items
         complete_waiter(*w, cause_ ? detail::queue_outcome::failed : detail::queue_outcome::closed,
                         woken);
@@ -218,18 +222,18 @@ task_id running_task() noexcept {
 void queue_base::complete_pop(detail::queue_waiter& pop) noexcept {
   pushing_.remember(running_task());
   mutex_.pass();
+  pop.set_done();
   poppers_.remove_first();
   if (poppers_.empty()) update_fast_path();
-  pop.set_done();
 }
 
 void queue_base::complete_push(detail::queue_waiter& push) noexcept {
   popping_.remember(running_task());
   mutex_.add(1);
   --entering_;
-  pushers_.remove_first();
   push.set_done();
   if (push.scheduler_ && push.scheduler_ != scheduler::current()) held_back_ = true;
+  pushers_.remove_first();
   if (pushers_.empty()) update_fast_path();
 }
 
@@ -296,7 +300,7 @@ bool queue_base::enqueue_waiter_fast(detail::queue_waiter& w) noexcept LEAT_NO_A
       ++entering_;
       ++push_waits_;
     }
-  } else if (w.role_ == detail::queue_waiter::role::pop) {
+  } else if (w.the_role() == detail::queue_waiter::role::pop) {
     waits = size_now() <= min_after_dequeue_ && !closed_ && !close_pending_;
     if (waits) {
       popping_.remember(w.task());
@@ -316,7 +320,7 @@ bool queue_base::begin_general(detail::queue_waiter& w) {
   bool waits = true;
   {
     const change_lock lock(*this);
-    detail::waiter_list& wait_queue = w.is_push() ? pushers_ : poppers_;
+    waiter_list<detail::queue_waiter>& wait_queue = w.is_push() ? pushers_ : poppers_;
     (w.is_push() ? pushing_ : popping_).remember(w.task());
     if (w.is_push() && closed_) {
       w.outcome_ = cause_ ? detail::queue_outcome::failed : detail::queue_outcome::closed;
@@ -361,7 +365,7 @@ bool queue_base::attempt(detail::queue_waiter& w, std::size_t wanted) {
       const std::size_t above = size_now() - std::min(size_now(), min_after_dequeue_);
       const std::size_t there = above > 0 || !has_item() ? above : 1;
       if (!poppers_.empty() || there == 0) return true;
-      if (there < wanted && w.role_ == detail::queue_waiter::role::pop_many) return true;
+      if (there < wanted && w.the_role() == detail::queue_waiter::role::pop_many) return true;
       const std::size_t taken = std::min(wanted, there);
       if (taken > w.count_) return false;
       w.count_ = taken;
@@ -386,6 +390,8 @@ work_list queue_base::match_others(detail::queue_waiter& w) noexcept {
 
 template <bool Wake, bool EvenIfBegun>
 bool queue_base::try_remove_waiter(detail::queue_waiter& w) noexcept {
+  // acquire: pairs with waiter_list::remove(). After the wait, the queue may be gone.
+  if (!w.linked_.load(std::memory_order_acquire)) return false;
   work_list woken;
   {
     const change_lock lock(*this);
@@ -405,8 +411,8 @@ bool queue_base::try_remove_waiter(detail::queue_waiter& w) noexcept {
 }
 
 bool queue_base::cancel(detail::queue_waiter& w) noexcept { return try_remove_waiter<true>(w); }
-bool queue_base::cancel_unless_begun(detail::queue_waiter& w) noexcept {
-  return try_remove_waiter<true, false>(w);
+bool queue_base::abandon_unless_begun(detail::queue_waiter& w) noexcept {
+  return try_remove_waiter<false, false>(w);
 }
 bool queue_base::abandon(detail::queue_waiter& w) noexcept { return try_remove_waiter<false>(w); }
 

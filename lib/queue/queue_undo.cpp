@@ -34,9 +34,10 @@ bool queue_base::begin_provisional(detail::queue_waiter& w) {
   return begin_general(w);
 }
 
-// Called when the pop has left the wait queue. Returns false if it has no items.
+// Called when the pop leaves the wait queue. Returns false if it has no items.
 bool queue_base::become_provisional(detail::queue_waiter& w) noexcept {
   if (w.has_items()) {
+    poppers_.remove(w);
     provisional_pops_.push_back(w);
     w.linked_ = false;  // it no longer waits
     return true;

@@ -7,31 +7,23 @@
 #include "base/append_text.hpp"
 #include "base/error_text.hpp"
 #include "leat/async/detail/select_state.hpp"
-#include "leat/async/detail/thread_record.hpp"
-#include "leat/async/task_context.hpp"
 #include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
-#include "leat/queue/detail/blocking_queue_waiter.hpp"
 #include "leat/queue/partial_push_error.hpp"
 #include "leat/queue/queue_base.hpp"
 
 namespace leat::detail {
 
-const wait_operation::kind queue_waiter::push_kind{"push to", &queue_waiter::cancel,
-                                                   &queue_waiter::describe, &queue_waiter::inspect};
-const wait_operation::kind queue_waiter::pop_kind{"pop from", &queue_waiter::cancel,
-                                                  &queue_waiter::describe, &queue_waiter::inspect};
+const wait_operation::kind queue_waiter::push_kind{
+    "push to", &queue_waiter::cancel, &queue_waiter::describe,
+    &queue_waiter::inspect, nullptr, "queue"};
+const wait_operation::kind queue_waiter::pop_kind{
+    "pop from", &queue_waiter::cancel, &queue_waiter::describe,
+    &queue_waiter::inspect, nullptr, "queue"};
 
 void queue_waiter::cancel(wait_operation& w) noexcept {
   auto& self = static_cast<queue_waiter&>(w);
   self.queue_.cancel(self);
-}
-
-bool queue_waiter::abandon() noexcept {
-  const bool alive = is_queue_alive();
-  if (alive && queue_.abandon(*this)) return true;
-  withdraw_wakeup();
-  return alive ? queue_.undo_or_fail(*this) : !has_items();
 }
 
 bool queue_waiter::undo_unread() noexcept {
@@ -50,49 +42,12 @@ void queue_waiter::inspect(const wait_operation& w, wait_target& object) {
   self.queue_.inspect(self, object);
 }
 
-const task_context* queue_waiter::waiting_task() const noexcept {
-  if (!is_selected()) return context_;
-  return static_cast<const selected_queue_waiter&>(*this).select_state_.task();
-}
-
-task_id queue_waiter::find_task_id() const noexcept {
-  const task_context* const c = waiting_task();
-  return c ? c->id() : thread_record::id_if_blocked_on(*this);
-}
-
-selected_queue_waiter::selected_queue_waiter(queue_base& queue, role r, void* items,
-                                             std::size_t count, select_state& s, int index,
-                                             const std::source_location& where) noexcept
-    : queue_waiter(queue, r, items, count, where), select_state_(s), index_(index) {
-  set(selected);
-  run_ = [](work_item& item) noexcept {
-    static_cast<selected_queue_waiter&>(item).select_state_.wake();
-  };
-}
-
 waiting_operation queue_waiter::operation() const noexcept {
-  using waiter = waiting_operation::waiter;
-  waiting_operation o;
-  o.verb = is_push() ? "push" : "pop";
-  o.selected = is_selected();
-  o.wait = static_cast<const leat::wait_operation*>(this);
-  o.at = where();
+  waiting_operation o = waiter::operation();
   o.asked = count_;
   o.done = moved_;
   o.is_batch = count_ > 1;
-  if (const task_context* const c = waiting_task()) {
-    o.task = c->id();
-  } else if (is_selected() || resumes_coroutine()) {
-    o.who = waiter::coroutine;
-  } else {
-    o.who = run_ == &blocking_queue_waiter::unpark ? waiter::thread : waiter::handler;
-  }
   return o;
-}
-
-bool queue_waiter::claim_select() noexcept {
-  auto& self = static_cast<selected_queue_waiter&>(*this);
-  return self.select_state_.claim(self.index_);
 }
 
 std::error_code queue_waiter::outcome_code() const noexcept {
@@ -131,10 +86,7 @@ partial_push_error queue_waiter::partial() const {
   if (outcome_ != queue_outcome::failed) {
     std::string message = text();
     if (outcome_ == queue_outcome::late) message += ": timed out";
-    if (is_selected()) {
-      const limit_end* const by = static_cast<const selected_queue_waiter&>(*this).ended_by_;
-      if (by) message += limit_text(*by);
-    }
+    if (const limit_end* const by = limit()) message += limit_text(*by);
     return {ec, message, moved_};
   }
   const std::exception_ptr cause = queue_.failure_cause();

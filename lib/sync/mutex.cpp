@@ -22,7 +22,7 @@ void mutex::append_state_to(std::string& text) const {
 }
 
 void mutex::inspect(const detail::sync_waiter& w, wait_target& target) const {
-  target.certain = !w.limited_;
+  target.certain = (w.flags_ & waiter::limited) == 0;
   holder_.inspect(target, time_of_waiting());
 }
 

@@ -13,7 +13,7 @@ void oneshot_base::leave(end which) noexcept {
   work_list woken;
   {
     const biased_lock lock(mutex_);
-    for (const sync_waiter* w = waiting_.first(); w; w = w->following_) {
+    for (const sync_waiter* w = waiting_.first(); w; w = waiting_.after(*w)) {
       if (w->request_ == own)
         abort_misused("end destroyed while its operation waits: join the waiting task first");
     }

@@ -49,7 +49,7 @@ work_list semaphore_base::serve_permits() noexcept {
       w->outcome_ = sync_outcome::done;
       wake_later(*w, here, woken);
     }
-    waiting_.pop_front();
+    waiting_.remove_first();
   }
   return woken;
 }

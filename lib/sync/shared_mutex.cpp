@@ -34,13 +34,13 @@ void shared_mutex::append_state_to(std::string& text) const {
 // A writer waits for everyone who holds the lock.
 void shared_mutex::inspect(const detail::sync_waiter& w, wait_target& target) const {
   if (free_ == 0) {
-    target.certain = !w.limited_;
+    target.certain = (w.flags_ & waiter::limited) == 0;
     writer_.inspect(target, time_of_waiting());
   } else if (w.request_ == everything) {
     target.partners = readers_.all();
   } else if (waiting_.first() != &w) {
     const detail::sync_waiter& writer = *waiting_.first();
-    target.certain = !w.limited_ && !writer.limited_ && !writer.is_selected();
+    target.certain = (w.flags_ & waiter::limited) == 0 && (writer.flags_ & waiter::limited) == 0 && !writer.is_selected();
     target.partners = {writer.task()};
   }
 }

@@ -55,7 +55,7 @@ work_list sync_base::serve() noexcept {
   work_list woken;
   sync_waiter* following = nullptr;
   for (sync_waiter* w = waiting_.first(); w; w = following) {
-    following = w->following_;
+    following = waiting_.after(*w);
     if (!is_ready(*w)) {
       if (order_ == order::first_in_first_out) break;
       continue;
@@ -78,14 +78,14 @@ work_list sync_base::end_all(sync_outcome outcome) noexcept {
       w->outcome_ = outcome;
       wake_later(*w, here, woken);
     }
-    waiting_.pop_front();
+    waiting_.remove_first();
   }
   return woken;
 }
 
 bool sync_base::is_consistent() const noexcept {
   const biased_lock lock(mutex_);
-  for (const sync_waiter* w = waiting_.first(); w; w = w->following_) {
+  for (const sync_waiter* w = waiting_.first(); w; w = waiting_.after(*w)) {
     if (is_ready(*w) || outcome_if_closed(*w) != sync_outcome::waiting) return false;
     if (order_ == order::first_in_first_out) break;
   }
@@ -131,7 +131,7 @@ time_point sync_base::about_now() noexcept {
 }
 
 time_point sync_base::time_of_waiting() const noexcept {
-  for (const sync_waiter* w = waiting_.first(); w; w = w->following_) {
+  for (const sync_waiter* w = waiting_.first(); w; w = waiting_.after(*w)) {
     if (const scheduler* const s = w->waiting_on()) return s->now();
   }
   return present_time();
@@ -166,7 +166,7 @@ bool sync_base::report(const void* object, live_object::access how,
     const bool owner = owner_only || self.mutex_.lock();
     const std::size_t count = self.waiting_.size();
     listed = count <= state.waiting.capacity();
-    for (const sync_waiter* w = self.waiting_.first(); listed && w; w = w->following_) {
+    for (const sync_waiter* w = self.waiting_.first(); listed && w; w = self.waiting_.after(*w)) {
       state.waiting.push_back(w->operation());
     }
     self.mutex_.unlock(owner);
@@ -200,7 +200,7 @@ void sync_base::abort_destroyed_in_use() const noexcept LEAT_NO_ANALYSIS {
       registration_.type(), name_.c_str());
   print_exception_in_flight();
   try {
-    for (const sync_waiter* w = waiting_.first(); w; w = w->following_) {
+    for (const sync_waiter* w = waiting_.first(); w; w = waiting_.after(*w)) {
       waiting_operation operation = w->operation();
       if (const task_context* const task = w->waiting_task()) operation.name = name_of(*task);
       print_stderr("  %s\n", to_text(operation).c_str());

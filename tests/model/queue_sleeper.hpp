@@ -7,8 +7,8 @@
 
 namespace model {
 
-// A waiting operation on which one thread sleeps while another may cancel it. It is like
-// blocking_queue_waiter, but returns the result as a value.
+// A waiting operation on which one thread sleeps while another may cancel it. It returns the result
+// as a value.
 class sleeper final : public leat::detail::queue_waiter {
   using queue_outcome = leat::detail::queue_outcome;
 

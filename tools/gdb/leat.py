@@ -545,15 +545,15 @@ class Queue:
         selected = is_selected(w)
         context = w['context_']
         if selected:
-            branch = as_type(w.address, 'leat::detail::selected_queue_waiter')
-            context = referred(branch['select_state_'])['context_']
+            link = as_type(w['continuation_'], 'leat::detail::select_link')
+            context = referred(link['state'])['context_']
         if int(context):
             return next((t.name for t in process.tasks()
                          if int(t.context.address) == int(context)), 'a task')
         run = symbol_at(int(w['run_']))
         if selected or 'wait_operation::resume' in run:
             return 'a coroutine'
-        if 'blocking_queue_waiter' not in run:
+        if 'waiter::wake_thread' not in run:
             return 'an Asio handler'
         base = int(w.address.cast(gdb.lookup_type('leat::wait_operation').pointer()))
         return next((f'thread {t.name}' for t in process.threads()

@@ -11,12 +11,10 @@
 
 #include <asio/async_result.hpp>
 
+#include "leat/async/operation/forms.hpp"
 #include "leat/queue/blocking_operations.hpp"
-#include "leat/queue/detail/initiate.hpp"
 #include "leat/queue/detail/owned_items.hpp"
-#include "leat/queue/detail/queue_awaiter.hpp"
 #include "leat/queue/detail/queue_operations.hpp"
-#include "leat/queue/detail/queue_select_branch.hpp"
 #include "leat/queue/detail/typed_queue_base.hpp"
 #include "leat/queue/partial_push_error.hpp"
 #include "leat/queue/queue_base.hpp"
@@ -101,7 +99,7 @@ class basic_queue
   /// Cancellation: total: a cancelled push adds nothing and does not move from `value`.
   /// TensorFlow:   QueueBase.enqueue.
   [[nodiscard]] auto push(T&& value, std::source_location where = std::source_location::current()) {
-    return awaiter<push_operation>(*this, where, &value);
+    return await_operation<push_operation>(where, this, &value);
   }
 
   /// Overload that adds a copy of `value`. The operation owns the copy.
@@ -109,7 +107,7 @@ class basic_queue
                           std::source_location where = std::source_location::current())
     requires std::copy_constructible<T>
   {
-    return awaiter<push_copy_operation>(*this, where, value);
+    return await_operation<push_copy_operation>(where, this, value);
   }
 
   /// Removes the next item, waiting while the queue is empty.
@@ -121,7 +119,7 @@ class basic_queue
   /// Cancellation: total: a cancelled pop removes nothing.
   /// TensorFlow:   QueueBase.dequeue.
   [[nodiscard]] auto pop(std::source_location where = std::source_location::current()) noexcept {
-    return awaiter<pop_operation>(*this, where);
+    return await_operation<pop_operation>(where, this);
   }
 
   /// Adds an item without waiting. Returns true, or false if the queue is full or closed or if
@@ -141,9 +139,9 @@ class basic_queue
   /// Removes the next item without waiting. Returns the item, or an empty optional if the queue is
   /// empty or if other pops are waiting.
   [[nodiscard]] std::optional<T> try_pop() noexcept {
-    pop_operation operation;
-    if (!operation.try_complete(*this)) return std::nullopt;
-    return operation.result(detail::queue_outcome::done, 1);
+    pop_operation operation{this};
+    if (!operation.try_complete({})) return std::nullopt;
+    return operation.result(wait_outcome::done);
   }
 
   /// Adds an item like push(), with an Asio completion token. The operation owns the value and
@@ -159,7 +157,7 @@ class basic_queue
   template <asio::completion_token_for<void(std::error_code, bool)> Token>
   auto async_push(T value, Token&& token,
                   std::source_location where = std::source_location::current()) {
-    return detail::initiate<push_copy_operation>(*this, where, std::forward<Token>(token),
+    return initiate<push_copy_operation>(where, std::forward<Token>(token), this,
                                                  std::move(value));
   }
 
@@ -172,7 +170,7 @@ class basic_queue
   ///               returns to the queue, so composed operations such as `pop || timer` lose none.
   template <asio::completion_token_for<void(std::error_code, std::optional<T>)> Token>
   auto async_pop(Token&& token, std::source_location where = std::source_location::current()) {
-    return detail::initiate<pop_operation>(*this, where, std::forward<Token>(token));
+    return initiate<pop_operation>(where, std::forward<Token>(token), this);
   }
 
   // ---- Many items.
@@ -190,7 +188,7 @@ class basic_queue
   /// TensorFlow:   QueueBase.enqueue_many.
   [[nodiscard]] auto push_many(std::span<T> items,
                                std::source_location where = std::source_location::current()) {
-    return awaiter<push_many_operation>(*this, where, items);
+    return await_operation<push_many_operation>(where, this, items);
   }
 
   /// Overload for items that the operation owns: a list in braces, a copy of a constant range, or a
@@ -203,7 +201,7 @@ class basic_queue
                                std::source_location where = std::source_location::current())
     requires(!std::same_as<T, bool>)  // std::vector<bool> is not contiguous
   {
-    return awaiter<detail::push_owned_operation<T, push_many_operation>>(*this, where,
+    return await_operation<detail::push_owned_operation<T, push_many_operation>>(where, this,
                                                                          std::move(items).take());
   }
 
@@ -220,7 +218,7 @@ class basic_queue
   /// TensorFlow:   QueueBase.dequeue_many.
   [[nodiscard]] auto pop_many(std::size_t count,
                               std::source_location where = std::source_location::current()) {
-    return awaiter<pop_many_operation>(*this, where, count);
+    return await_operation<pop_many_operation>(where, this, count);
   }
 
   /// Overload that reuses the memory of `reused`, such as the previous batch. The call moves from
@@ -236,7 +234,7 @@ class basic_queue
   /// An operation that returns an empty optional or throws frees this memory.
   [[nodiscard]] auto pop_many(std::size_t count, std::vector<T>&& reused,
                               std::source_location where = std::source_location::current()) {
-    return awaiter<pop_many_operation>(*this, where, count, emptied(std::move(reused)));
+    return await_operation<pop_many_operation>(where, this, count, emptied(std::move(reused)));
   }
 
   /// Removes `count` items like pop_many(), or the remaining items if the queue is closed.
@@ -250,13 +248,13 @@ class basic_queue
   /// TensorFlow: QueueBase.dequeue_up_to.
   [[nodiscard]] auto pop_up_to(std::size_t count,
                                std::source_location where = std::source_location::current()) {
-    return awaiter<pop_up_to_operation>(*this, where, count);
+    return await_operation<pop_up_to_operation>(where, this, count);
   }
 
   /// Overload that reuses the memory of `reused`: see pop_many().
   [[nodiscard]] auto pop_up_to(std::size_t count, std::vector<T>&& reused,
                                std::source_location where = std::source_location::current()) {
-    return awaiter<pop_up_to_operation>(*this, where, count, emptied(std::move(reused)));
+    return await_operation<pop_up_to_operation>(where, this, count, emptied(std::move(reused)));
   }
 
   /// Adds as many items as possible without waiting, from the first on, as one contiguous sequence.
@@ -284,7 +282,7 @@ class basic_queue
   ///
   /// Errors: std::bad_alloc.
   [[nodiscard]] std::optional<std::vector<T>> try_pop_many(std::size_t count) {
-    return this->try_batch(pop_many_operation{count});
+    return this->try_batch(pop_many_operation{this, count});
   }
 
   /// Removes the available items, up to `count`, from an open or closed queue. Returns the items,
@@ -292,7 +290,7 @@ class basic_queue
   ///
   /// Errors: std::bad_alloc.
   [[nodiscard]] std::optional<std::vector<T>> try_pop_up_to(std::size_t count) {
-    return this->try_batch(pop_up_to_operation{count});
+    return this->try_batch(pop_up_to_operation{this, count});
   }
 
   /// Adds all items like push_many(), with an Asio completion token; see async_push(). `items` must
@@ -305,7 +303,7 @@ class basic_queue
   template <asio::completion_token_for<void(std::error_code, std::size_t)> Token>
   auto async_push_many(std::span<T> items, Token&& token,
                        std::source_location where = std::source_location::current()) {
-    return detail::initiate<push_many_operation>(*this, where, std::forward<Token>(token), items);
+    return initiate<push_many_operation>(where, std::forward<Token>(token), this, items);
   }
 
   /// Removes `count` items like pop_many(), with an Asio completion token; see async_push().
@@ -314,7 +312,7 @@ class basic_queue
   template <asio::completion_token_for<void(std::error_code, std::optional<std::vector<T>>)> Token>
   auto async_pop_many(std::size_t count, Token&& token,
                       std::source_location where = std::source_location::current()) {
-    return detail::initiate<pop_many_operation>(*this, where, std::forward<Token>(token), count);
+    return initiate<pop_many_operation>(where, std::forward<Token>(token), this, count);
   }
 
   /// Removes up to `count` items like pop_up_to(), with an Asio completion token; see async_push().
@@ -323,7 +321,7 @@ class basic_queue
   template <asio::completion_token_for<void(std::error_code, std::optional<std::vector<T>>)> Token>
   auto async_pop_up_to(std::size_t count, Token&& token,
                        std::source_location where = std::source_location::current()) {
-    return detail::initiate<pop_up_to_operation>(*this, where, std::forward<Token>(token), count);
+    return initiate<pop_up_to_operation>(where, std::forward<Token>(token), this, count);
   }
 
   // ---- pop_within(): see timed_batch_operations.
@@ -341,8 +339,6 @@ class basic_queue
   ~basic_queue() = default;
 
  private:
-  template <class Operation>
-  using awaiter = detail::queue_awaiter<basic_queue, Operation>;
   template <class Queue>
   friend class tensor_queue;
   friend timed_batch_operations<basic_queue, T>;
@@ -355,29 +351,27 @@ class basic_queue
 
   // The implementation of the blocking operations.
   friend blocking_operations<basic_queue, T, std::span<T>, std::vector<T>>;
-  template <class Operation>
-  using blocking = detail::blocking_queue_call<basic_queue, Operation>;
   using location = std::source_location;
   bool block_push(T&& value, const wait_limit* limit, const location& where) {
-    return blocking<push_operation>::run(*this, limit, where, &value);
+    return block_on_operation<push_operation>(limit, where, this, &value);
   }
   bool block_push(const T& value, const wait_limit* limit, const location& where) {
-    return blocking<push_copy_operation>::run(*this, limit, where, value);
+    return block_on_operation<push_copy_operation>(limit, where, this, value);
   }
   auto block_pop(const wait_limit* limit, const location& where) {
-    return blocking<pop_operation>::run(*this, limit, where);
+    return block_on_operation<pop_operation>(limit, where, this);
   }
   auto block_push_many(std::span<T> items, const wait_limit* limit, const location& where) {
-    return blocking<push_many_operation>::run(*this, limit, where, items);
+    return block_on_operation<push_many_operation>(limit, where, this, items);
   }
   auto block_pop_many(std::size_t count, const wait_limit* limit, const location& where,
                       std::vector<T>&& reused = {}) {
-    return blocking<pop_many_operation>::run(*this, limit, where, count,
+    return block_on_operation<pop_many_operation>(limit, where, this, count,
                                              emptied(std::move(reused)));
   }
   auto block_pop_up_to(std::size_t count, const wait_limit* limit, const location& where,
                        std::vector<T>&& reused = {}) {
-    return blocking<pop_up_to_operation>::run(*this, limit, where, count,
+    return block_on_operation<pop_up_to_operation>(limit, where, this, count,
                                               emptied(std::move(reused)));
   }
 };

@@ -5,4 +5,4 @@
 // only a queue's own header must include this header as well to call one of these operations. The
 // header is separate because it includes most of Asio.
 
-#include "leat/queue/detail/async_queue_operation.hpp"
+#include "leat/async/operation/completion_tokens.hpp"

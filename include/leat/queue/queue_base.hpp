@@ -10,7 +10,6 @@
 #include "leat/async/dump/detail/live_object.hpp"
 #include "leat/async/dump/detail/recent_tasks.hpp"
 #include "leat/async/work_item.hpp"
-#include "leat/queue/detail/queue_forms.hpp"
 #include "leat/queue/detail/queue_mutex.hpp"
 #include "leat/queue/detail/queue_waiter.hpp"
 #include "leat/queue/queue_options.hpp"
@@ -19,6 +18,11 @@
 namespace leat {
 
 class queue_runner;
+
+namespace detail {
+template <class Queue>
+struct queue_operation;
+}  // namespace detail
 
 /// Base class of all queues, for everything that does not depend on the item type: name, capacity,
 /// close, fail and statistics. detail::typed_queue_base adds the storage of the items and describes
@@ -205,23 +209,16 @@ class queue_base {
   const bool takes_whole_batches_;
   const bool weighed_;
   memory_budget* const budget_;
-  detail::waiter_list pushers_ LEAT_GUARDED_BY(mutex_);
-  detail::waiter_list poppers_ LEAT_GUARDED_BY(mutex_);
+  waiter_list<detail::queue_waiter> pushers_ LEAT_GUARDED_BY(mutex_);
+  waiter_list<detail::queue_waiter> poppers_ LEAT_GUARDED_BY(mutex_);
   bool closed_ LEAT_GUARDED_BY(mutex_) = false;
 
  private:
   friend class memory_budget;
   friend class queue_runner;
   friend class detail::queue_waiter;
-  template <class Queue, class Operation>
-  friend class detail::queue_awaiter;
-  friend class detail::blocking_queue_waiter;
-  template <class Queue, class Operation, class Handler>
-  friend class detail::async_queue_operation;
-  template <class Operation>
-  friend class detail::select_branch;
-  template <class Queue, class PopMany>
-  friend struct detail::pop_batch_operation;
+  template <class Queue>
+  friend struct detail::queue_operation;
 
   // Starts an operation that could not complete immediately: tries it, or adds it to the waiters.
   // Returns true if it completed without a wait. Errors: std::bad_alloc, without effect.
@@ -236,8 +233,8 @@ class queue_base {
 
   // Ends a wait with `cancelled`. Returns false if it has already ended.
   bool cancel(detail::queue_waiter& w) noexcept;
-  // Like cancel(), but also returns false, without effect, if a push_many has added items.
-  bool cancel_unless_begun(detail::queue_waiter& w) noexcept;
+  // Like abandon(), but also returns false, without effect, if a push_many has added items.
+  bool abandon_unless_begun(detail::queue_waiter& w) noexcept;
 
   // Returns the items of a completed pop to the queue; the pop then ends with `cancelled`. Has no
   // effect on other operations, or if there is no memory for a pop that is not provisional.
@@ -287,7 +284,7 @@ class queue_base {
   void expect(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   // Returns true for a batch that takes items as they arrive and may have to return them.
   [[nodiscard]] bool holds_items(const detail::queue_waiter& w) const noexcept {
-    return w.role_ >= detail::queue_waiter::role::pop_many && !takes_whole_batches_;
+    return w.the_role() >= detail::queue_waiter::role::pop_many && !takes_whole_batches_;
   }
   // Returns true if no item will enter or return.
   [[nodiscard]] bool is_over() const noexcept LEAT_REQUIRES(mutex_) {
@@ -377,7 +374,7 @@ class queue_base {
   std::uint64_t returned_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t push_waits_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t pop_waits_ LEAT_GUARDED_BY(mutex_) = 0;
-  detail::waiter_list provisional_pops_ LEAT_GUARDED_BY(mutex_);  // completed with items
+  waiter_list<detail::queue_waiter> provisional_pops_ LEAT_GUARDED_BY(mutex_);  // completed with items
   std::exception_ptr cause_ LEAT_GUARDED_BY(mutex_);
   detail::live_object registration_{this, "queue", &queue_base::report};  // for dump()
   detail::queue_waiter close_marker_;  // the position of a plain close among the pushes
@@ -390,11 +387,12 @@ class queue_base {
 /// Defined here because it needs the complete type queue_base.
 inline detail::queue_waiter::queue_waiter(queue_base& queue, role r, void* items, std::size_t count,
                                           const std::source_location& where) noexcept
-    : wait_operation(r <= role::close ? push_kind : pop_kind, where),
+    : waiter(r <= role::close ? push_kind : pop_kind, where),
+      queue_number_(queue.registration_.number()),
       queue_(queue),
       items_(items),
-      count_(count),
-      role_(r),
-      queue_number_(queue.registration_.number()) {}
+      count_(count) {
+  role_ = static_cast<std::uint8_t>(r);
+}
 
 }  // namespace leat

@@ -16,7 +16,6 @@
 #include "leat/base/error.hpp"
 #include "leat/queue/basic_queue.hpp"
 #include "leat/queue/blocking_operations.hpp"
-#include "leat/queue/detail/initiate.hpp"
 #include "leat/queue/detail/tensor_queue_operations.hpp"
 #include "leat/tensor/element_spec.hpp"
 #include "leat/tensor/stacking.hpp"
@@ -78,7 +77,7 @@ class tensor_queue
   }
   [[nodiscard]] auto push(const tensor_tuple& element,
                           std::source_location where = std::source_location::current()) {
-    return awaiter<push_copy_operation>(queue_, where, checked(element));
+    return await_operation<push_copy_operation>(where, &queue_, checked(element));
   }
 
   /// Removes the next element, as it was pushed, without padding. Waits while the queue is empty.
@@ -126,7 +125,7 @@ class tensor_queue
   /// Cost: the call copies the elements from the batch.
   [[nodiscard]] auto push_many(tensor_tuple batch,
                                std::source_location where = std::source_location::current()) {
-    return awaiter<push_owned_operation>(queue_, where, elements_of(batch));
+    return await_operation<push_owned_operation>(where, &queue_, elements_of(batch));
   }
 
   /// Removes `count` elements as one batch, waiting until it has all of them; see
@@ -142,14 +141,14 @@ class tensor_queue
   ///         receives the batch; one allocation for each component.
   [[nodiscard]] auto pop_many(std::size_t count,
                               std::source_location where = std::source_location::current()) {
-    return awaiter<pop_many_operation>(queue_, where, wanted(count), queue_, spec_);
+    return await_operation<pop_many_operation>(where, &queue_, wanted(count), spec_);
   }
 
   /// Removes `count` elements like pop_many(), or the remaining elements if the queue is closed.
   /// See basic_queue::pop_up_to().
   [[nodiscard]] auto pop_up_to(std::size_t count,
                                std::source_location where = std::source_location::current()) {
-    return awaiter<pop_up_to_operation>(queue_, where, wanted(count), queue_, spec_);
+    return await_operation<pop_up_to_operation>(where, &queue_, wanted(count), spec_);
   }
 
   /// Adds the first elements of a batch, as many as possible without waiting, as one contiguous
@@ -167,7 +166,7 @@ class tensor_queue
   ///
   /// Errors: invalid_argument and std::bad_alloc, as in pop_many().
   [[nodiscard]] std::optional<tensor_tuple> try_pop_many(std::size_t count) {
-    return queue_.try_batch(pop_many_operation(wanted(count), queue_, spec_));
+    return queue_.try_batch(pop_many_operation(&queue_, wanted(count), spec_));
   }
 
   /// Removes the available elements as one batch, up to `count`, from an open or closed queue.
@@ -175,7 +174,7 @@ class tensor_queue
   ///
   /// Errors: invalid_argument and std::bad_alloc, as in pop_many().
   [[nodiscard]] std::optional<tensor_tuple> try_pop_up_to(std::size_t count) {
-    return queue_.try_batch(pop_up_to_operation(wanted(count), queue_, spec_));
+    return queue_.try_batch(pop_up_to_operation(&queue_, wanted(count), spec_));
   }
 
   /// Adds the elements of a batch like push_many(), with an Asio completion token. Copies the
@@ -185,7 +184,7 @@ class tensor_queue
   template <asio::completion_token_for<void(std::error_code, std::size_t)> Token>
   auto async_push_many(tensor_tuple batch, Token&& token,
                        std::source_location where = std::source_location::current()) {
-    return detail::initiate<push_owned_operation>(queue_, where, std::forward<Token>(token),
+    return initiate<push_owned_operation>(where, std::forward<Token>(token), &queue_,
                                                   elements_of(batch));
   }
 
@@ -243,16 +242,12 @@ class tensor_queue
   using push_copy_operation = typename Queue::push_copy_operation;
   using push_owned_operation =
       detail::push_owned_operation<tensor_tuple, typename Queue::push_many_operation>;
-  using pop_many_operation = detail::pop_batch_operation<Queue, typename Queue::pop_many_operation>;
+  using pop_many_operation = detail::pop_batch_operation<typename Queue::pop_many_operation>;
   using pop_up_to_operation =
-      detail::pop_batch_operation<Queue, typename Queue::pop_up_to_operation>;
-  template <class Operation>
-  using awaiter = detail::queue_awaiter<Queue, Operation>;
+      detail::pop_batch_operation<typename Queue::pop_up_to_operation>;
 
   // The implementation of the blocking operations.
   friend blocking_operations<tensor_queue, tensor_tuple, tensor_tuple, tensor_tuple>;
-  template <class Operation>
-  using blocking = detail::blocking_queue_call<Queue, Operation>;
   using location = std::source_location;
   bool block_push(tensor_tuple&& element, const wait_limit* limit, const location& where) {
     spec_.check(element, owner_);
@@ -265,20 +260,20 @@ class tensor_queue
     return queue_.block_pop(limit, where);
   }
   auto block_push_many(tensor_tuple batch, const wait_limit* limit, const location& where) {
-    return blocking<push_owned_operation>::run(queue_, limit, where, elements_of(batch));
+    return block_on_operation<push_owned_operation>(limit, where, &queue_, elements_of(batch));
   }
   auto block_pop_many(std::size_t count, const wait_limit* limit, const location& where) {
-    return blocking<pop_many_operation>::run(queue_, limit, where, wanted(count), queue_, spec_);
+    return block_on_operation<pop_many_operation>(limit, where, &queue_, wanted(count), spec_);
   }
   auto block_pop_up_to(std::size_t count, const wait_limit* limit, const location& where) {
-    return blocking<pop_up_to_operation>::run(queue_, limit, where, wanted(count), queue_, spec_);
+    return block_on_operation<pop_up_to_operation>(limit, where, &queue_, wanted(count), spec_);
   }
 
   // Passes references, because a token may keep its arguments until it starts the operation.
   template <class Operation, class Token>
   auto initiate_batch(std::size_t count, const std::source_location& where, Token&& token) {
-    return detail::initiate<Operation>(queue_, where, std::forward<Token>(token), wanted(count),
-                                       std::ref(queue_), std::cref(spec_));
+    return initiate<Operation>(where, std::forward<Token>(token), &queue_, wanted(count),
+                               std::cref(spec_));
   }
 
   [[nodiscard]] tensor_tuple checked(tensor_tuple element) const {

@@ -10,14 +10,13 @@
 #include <vector>
 
 #include "leat/async/as_tuple.hpp"
+#include "leat/async/operation/forms.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/async/select.hpp"
 #include "leat/async/task.hpp"
 #include "leat/async/wait_limit.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/queue/detail/collected_items.hpp"
-#include "leat/queue/detail/queue_awaiter.hpp"
-#include "leat/queue/detail/queue_select_branch.hpp"
 
 namespace leat {
 
@@ -94,7 +93,7 @@ class timed_batch_operations {
   template <class Part>
   static auto prepare(Queue& q, std::size_t count, std::vector<Item>&& memory) {
     q.throw_if_impossible(count);
-    Part all(count, std::move(memory));
+    Part all(&q, count, std::move(memory));
     static_cast<void>(all.prepare());
     return std::move(all.batch);
   }
@@ -103,24 +102,23 @@ class timed_batch_operations {
   template <class Part>
   static void add_available(Queue& q, std::size_t count,
                             detail::collected_items<typename Part::batch_type>& items) {
-    if (items.size() < count) items.add(q.try_batch(Part(count - items.size())));
+    if (items.size() < count) items.add(q.try_batch(Part(&q, count - items.size())));
   }
 
   static task<std::optional<std::vector<Item>>> collect(Queue& q, std::size_t count, time_span time,
                                                         std::vector<Item> memory,
                                                         std::source_location where) {
     using part = detail::pop_part_operation<typename Queue::pop_up_to_operation>;
-    using awaiter = detail::queue_awaiter<Queue, part>;
     if (count == 0) co_return std::move(memory);
     detail::collected_items items(q, prepare<part>(q, count, std::move(memory)));
-    std::optional<typename part::batch_type> some = co_await awaiter(q, where, std::size_t{1});
+    std::optional<typename part::batch_type> some = co_await await_operation<part>(where, &q, std::size_t{1});
     if (!some) co_return std::nullopt;
     const time_point end = deadline_after(scheduler::current()->now(), time);
     items.add(std::move(some));
     add_available<part>(q, count, items);
     if (items.size() < count) {
-      auto [ec, rest] =
-          co_await as_tuple(with_deadline(awaiter(q, where, count - items.size()), end, where));
+      auto more = await_operation<part>(where, &q, count - items.size());
+      auto [ec, rest] = co_await as_tuple(with_deadline(std::move(more), end, where));
       items.add(std::move(rest));
       if (ec) add_available<part>(q, count, items);  // the pop has returned its items to the queue
     }
@@ -130,11 +128,10 @@ class timed_batch_operations {
   std::optional<std::vector<Item>> block(std::size_t count, time_span time, const wait_limit* limit,
                                          const std::source_location& where) {
     using part = detail::pop_part_operation<typename Queue::pop_up_to_operation>;
-    using call = detail::blocking_queue_call<Queue, part>;
     Queue& q = self();
     if (count == 0) return std::vector<Item>();
     detail::collected_items items(q, prepare<part>(q, count, {}));
-    std::optional<typename part::batch_type> some = call::run(q, limit, where, std::size_t{1});
+    std::optional<typename part::batch_type> some = block_on_operation<part>(limit, where, &q, std::size_t{1});
     if (!some) return std::nullopt;
     time_point end = deadline_after(std::chrono::steady_clock::now(), time);
     if (limit) end = std::min(end, limit->deadline());
@@ -143,7 +140,7 @@ class timed_batch_operations {
     if (items.size() < count) {
       const wait_limit both(limit ? limit->stop() : std::stop_token(), end);
       try {
-        items.add(call::run(q, &both, where, count - items.size()));
+        items.add(block_on_operation<part>(&both, where, &q, count - items.size()));
       } catch (...) {  // the next call reports it
         add_available<part>(q, count, items);
       }

@@ -16,9 +16,6 @@
 #include "leat/async/wait_limit.hpp"
 #include "leat/base/detail/assert.hpp"
 #include "leat/sync/detail/broadcast_base.hpp"
-#include "leat/sync/detail/initiate_sync.hpp"
-#include "leat/sync/detail/sync_awaiter.hpp"
-#include "leat/sync/detail/sync_select_branch.hpp"
 
 namespace leat {
 
@@ -90,14 +87,14 @@ class broadcast final : public detail::broadcast_base {
     /// Errors:       cancelled; the exceptions of the copy. The next call then returns the value.
     /// Cancellation: total: the value remains for the next call.
     [[nodiscard]] auto next(std::source_location where = std::source_location::current()) {
-      return detail::sync_awaiter<receive_operation>(checked(), receive_operation(*this), where);
+      return await_operation<receive_operation>(where, checked(), position());
     }
 
     /// Returns the next value without waiting, or an empty optional if there is none.
     [[nodiscard]] std::optional<item> try_next() {
-      receive_operation operation(*this);
-      if (!operation.try_complete(checked(), {})) return std::nullopt;
-      return operation.result(checked(), detail::sync_outcome::done);
+      receive_operation operation(checked(), position());
+      if (!operation.try_complete({})) return std::nullopt;
+      return operation.result(wait_outcome::done);
     }
 
     /// Waits like next(), and blocks the OS thread.
@@ -105,12 +102,12 @@ class broadcast final : public detail::broadcast_base {
     /// Errors:       the errors of next(); with a limit, cancelled and deadline_exceeded.
     /// Precondition: the thread does not run a scheduler.
     std::optional<item> wait_next(std::source_location where = std::source_location::current()) {
-      return detail::block_on(checked(), receive_operation(*this), nullptr, where);
+      return block_on_operation<receive_operation>(nullptr, where, checked(), position());
     }
     /// Overload with a limit: a stop token, a time or both.
     std::optional<item> wait_next(const wait_limit& limit,
                                   std::source_location where = std::source_location::current()) {
-      return detail::block_on(checked(), receive_operation(*this), &limit, where);
+      return block_on_operation<receive_operation>(&limit, where, checked(), position());
     }
 
     /// Waits like next(), with an Asio completion token; see semaphore::async_acquire(). The
@@ -119,8 +116,8 @@ class broadcast final : public detail::broadcast_base {
     /// Completion:   void(std::error_code, std::optional<item>)
     template <asio::completion_token_for<void(std::error_code, std::optional<item>)> Token>
     auto async_next(Token&& token, std::source_location where = std::source_location::current()) {
-      return detail::initiate_sync(checked(), receive_operation(*this), where,
-                                   std::forward<Token>(token));
+      return initiate<receive_operation>(where, std::forward<Token>(token),
+                                         receive_operation(checked(), position()));
     }
 
    private:
@@ -129,6 +126,7 @@ class broadcast final : public detail::broadcast_base {
       name_ = std::move(name);
       b.join(*this);
     }
+    [[nodiscard]] detail::broadcast_position& position() noexcept { return *this; }
     [[nodiscard]] broadcast& checked() const noexcept {
       LEAT_ASSERT(owner_, "receiver of a broadcast used after it was moved from");
       return static_cast<broadcast&>(*owner_);
@@ -172,7 +170,7 @@ class broadcast final : public detail::broadcast_base {
   /// Cancellation: total: a cancelled send sends nothing. select() does not accept it next to an
   ///               operation that cannot be undone.
   [[nodiscard]] auto send(T value, std::source_location where = std::source_location::current()) {
-    return detail::sync_awaiter<send_operation>(*this, send_operation{std::move(value)}, where);
+    return await_operation<send_operation>(where, this, std::move(value));
   }
 
   /// Sends a value without waiting. Returns true, or false if the broadcast is closed or, with
@@ -187,12 +185,12 @@ class broadcast final : public detail::broadcast_base {
   ///               cancelled.
   /// Precondition: the thread does not run a scheduler.
   bool wait_send(T value, std::source_location where = std::source_location::current()) {
-    return detail::block_on(*this, send_operation{std::move(value)}, nullptr, where);
+    return block_on_operation<send_operation>(nullptr, where, this, std::move(value));
   }
   /// Overload with a limit: a stop token, a time or both.
   bool wait_send(T value, const wait_limit& limit,
                  std::source_location where = std::source_location::current()) {
-    return detail::block_on(*this, send_operation{std::move(value)}, &limit, where);
+    return block_on_operation<send_operation>(&limit, where, this, std::move(value));
   }
 
   /// Sends a value like send(), with an Asio completion token; see semaphore::async_acquire().
@@ -201,8 +199,7 @@ class broadcast final : public detail::broadcast_base {
   template <asio::completion_token_for<void(std::error_code, bool)> Token>
   auto async_send(T value, Token&& token,
                   std::source_location where = std::source_location::current()) {
-    return detail::initiate_sync(*this, send_operation{std::move(value)}, where,
-                                 std::forward<Token>(token));
+    return initiate<send_operation>(where, std::forward<Token>(token), this, std::move(value));
   }
 
  private:
@@ -212,46 +209,45 @@ class broadcast final : public detail::broadcast_base {
     T value;
   };
 
-  struct send_operation {
-    using object_type = broadcast;
+  struct send_operation : detail::sync_operation<broadcast> {
     static constexpr const wait_operation::kind& wait_kind = broadcast_base::send_kind;
     static constexpr bool undoable = false;
 
     [[nodiscard]] std::size_t request() noexcept {
       return reinterpret_cast<std::size_t>(std::addressof(value));
     }
-    [[nodiscard]] bool try_complete(broadcast& b, detail::sync_caller) noexcept {
-      return b.try_store(std::addressof(value)) == send_result::sent;
+    [[nodiscard]] bool try_complete(caller) noexcept {
+      return this->object->try_store(std::addressof(value)) == send_result::sent;
     }
-    [[nodiscard]] static bool result(broadcast&, detail::sync_outcome o) noexcept {
-      return o == detail::sync_outcome::done;
+    [[nodiscard]] static bool result(wait_outcome o) noexcept {
+      return o == wait_outcome::done;
     }
-    static void undo(broadcast&) noexcept {}  // the receivers may have received it
+    static void undo(waiter&) noexcept {}  // the receivers may have received it
 
     T value;
   };
 
-  struct receive_operation {
-    using object_type = broadcast;
+  struct receive_operation : detail::sync_operation<broadcast> {
     static constexpr const wait_operation::kind& wait_kind = broadcast_base::receive_kind;
-    static constexpr bool undoable = true;  // the value stays until result()
 
-    explicit receive_operation(detail::broadcast_position& r) noexcept : receiver(&r) {}
+    receive_operation(broadcast& b, detail::broadcast_position& r) noexcept
+        : detail::sync_operation<broadcast>(&b), receiver(&r) {}
 
     [[nodiscard]] std::size_t request() const noexcept {
       return reinterpret_cast<std::size_t>(receiver);
     }
-    [[nodiscard]] bool try_complete(broadcast& b, detail::sync_caller) noexcept {
+    [[nodiscard]] bool try_complete(caller) noexcept {
+      broadcast& b = *this->object;
       in_progress.begin(*receiver);
       const detail::biased_lock lock(b.mutex_);
       return b.has_value_for(*receiver);
     }
-    [[nodiscard]] std::optional<item> result(broadcast& b, detail::sync_outcome o) {
+    [[nodiscard]] std::optional<item> result(wait_outcome o) {
       in_progress.end();
-      if (o != detail::sync_outcome::done) return std::nullopt;
-      return b.read(*receiver);
+      if (o != wait_outcome::done) return std::nullopt;
+      return this->object->read(*receiver);
     }
-    void undo(broadcast&) noexcept { in_progress.end(); }
+    void undo(waiter&) noexcept { in_progress.end(); }  // the value stays
 
     detail::broadcast_position* receiver;
     typename broadcast_base::reading in_progress;

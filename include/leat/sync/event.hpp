@@ -10,10 +10,7 @@
 #include <asio/async_result.hpp>
 
 #include "leat/async/wait_limit.hpp"
-#include "leat/sync/detail/initiate_sync.hpp"
-#include "leat/sync/detail/sync_awaiter.hpp"
 #include "leat/sync/detail/sync_base.hpp"
-#include "leat/sync/detail/sync_select_branch.hpp"
 
 namespace leat {
 
@@ -58,7 +55,7 @@ class event final : public detail::sync_base {
   /// Errors:       cancelled.
   /// Cancellation: total.
   [[nodiscard]] auto wait(std::source_location where = std::source_location::current()) {
-    return detail::sync_awaiter<set_operation>(*this, {}, where);
+    return await_operation<set_operation>(where, this);
   }
 
   /// Waits like wait(), and blocks the OS thread.
@@ -67,12 +64,12 @@ class event final : public detail::sync_base {
   ///               cancelled.
   /// Precondition: the thread does not run a scheduler.
   void wait_blocking(std::source_location where = std::source_location::current()) {
-    detail::block_on(*this, set_operation(), nullptr, where);
+    block_on_operation<set_operation>(nullptr, where, this);
   }
   /// Overload with a limit: a stop token, a time or both.
   void wait_blocking(const wait_limit& limit,
                      std::source_location where = std::source_location::current()) {
-    detail::block_on(*this, set_operation(), &limit, where);
+    block_on_operation<set_operation>(&limit, where, this);
   }
 
   /// Waits like wait(), with an Asio completion token; see semaphore::async_acquire().
@@ -80,24 +77,23 @@ class event final : public detail::sync_base {
   /// Completion:   void(std::error_code)
   template <asio::completion_token_for<void(std::error_code)> Token>
   auto async_wait(Token&& token, std::source_location where = std::source_location::current()) {
-    return detail::initiate_sync(*this, set_operation(), where, std::forward<Token>(token));
+    return initiate<set_operation>(where, std::forward<Token>(token), this);
   }
 
  private:
-  struct set_operation {
-    using object_type = event;
+  struct set_operation : detail::sync_operation<event> {
     static const wait_operation::kind wait_kind;
-    static constexpr bool undoable = true;
 
     [[nodiscard]] static std::size_t request() noexcept { return 1; }
     // Takes the lock: set() has then released it, and the waiter may destroy the event.
-    [[nodiscard]] static bool try_complete(event& e, detail::sync_caller) noexcept {
+    [[nodiscard]] bool try_complete(caller) const noexcept {
+      event& e = *object;
       if (!e.is_set()) return false;
       const detail::biased_lock lock(e.mutex_);
       return e.is_set();
     }
-    static void result(event&, detail::sync_outcome) noexcept {}
-    static void undo(event&) noexcept {}
+    static void result(wait_outcome) noexcept {}
+    static void undo(waiter&) noexcept {}
   };
 
   [[nodiscard]] bool is_ready(const detail::sync_waiter&) const noexcept override

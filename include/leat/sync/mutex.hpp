@@ -9,10 +9,7 @@
 #include <asio/async_result.hpp>
 
 #include "leat/async/wait_limit.hpp"
-#include "leat/sync/detail/initiate_sync.hpp"
 #include "leat/sync/detail/semaphore_base.hpp"
-#include "leat/sync/detail/sync_awaiter.hpp"
-#include "leat/sync/detail/sync_select_branch.hpp"
 
 namespace leat {
 
@@ -64,13 +61,13 @@ class mutex final : public detail::semaphore_base {
   /// Errors:       cancelled.
   /// Cancellation: total: a cancelled lock() does not lock the mutex.
   [[nodiscard]] auto lock(std::source_location where = std::source_location::current()) {
-    return detail::sync_awaiter<lock_operation>(*this, {}, where);
+    return await_operation<lock_operation>(where, this);
   }
 
   /// Locks the mutex without waiting. Returns a guard that holds nothing if the mutex is locked.
   [[nodiscard]] guard try_lock(
       std::source_location where = std::source_location::current()) noexcept {
-    if (!lock_operation::try_complete(*this, {scheduler::current_task(), where})) return {};
+    if (!lock_operation::try_lock(*this, {scheduler::current_task(), where})) return {};
     return guard(*this);
   }
 
@@ -80,12 +77,12 @@ class mutex final : public detail::semaphore_base {
   ///               cancelled.
   /// Precondition: the thread does not run a scheduler.
   [[nodiscard]] guard wait_lock(std::source_location where = std::source_location::current()) {
-    return detail::block_on(*this, lock_operation(), nullptr, where);
+    return block_on_operation<lock_operation>(nullptr, where, this);
   }
   /// Overload with a limit: a stop token, a time or both.
   [[nodiscard]] guard wait_lock(const wait_limit& limit,
                                 std::source_location where = std::source_location::current()) {
-    return detail::block_on(*this, lock_operation(), &limit, where);
+    return block_on_operation<lock_operation>(&limit, where, this);
   }
 
   /// Locks the mutex like lock(), with an Asio completion token; see semaphore::async_acquire().
@@ -93,7 +90,7 @@ class mutex final : public detail::semaphore_base {
   /// Completion:   void(std::error_code, guard)
   template <asio::completion_token_for<void(std::error_code, guard)> Token>
   auto async_lock(Token&& token, std::source_location where = std::source_location::current()) {
-    return detail::initiate_sync(*this, lock_operation(), where, std::forward<Token>(token));
+    return initiate<lock_operation>(where, std::forward<Token>(token), this);
   }
 
   /// Returns true while the mutex is locked, or about to be locked by a waiting operation.
@@ -103,14 +100,13 @@ class mutex final : public detail::semaphore_base {
   }
 
  private:
-  struct lock_operation {
-    using object_type = mutex;
+  struct lock_operation : detail::sync_operation<mutex> {
     static const wait_operation::kind wait_kind;
-    static constexpr bool undoable = true;
 
     [[nodiscard]] static std::size_t request() noexcept { return 1; }
+    [[nodiscard]] bool try_complete(caller c) const noexcept { return try_lock(*object, c); }
     // Not inlined, so that `caller` is passed in registers: g++ would copy it through memory.
-    [[nodiscard, gnu::noinline]] static bool try_complete(
+    [[nodiscard, gnu::noinline]] static bool try_lock(
         mutex& m, detail::sync_caller caller) noexcept LEAT_NO_ANALYSIS {
       if (!m.mutex_.try_lock_as_owner()) [[unlikely]]
         return m.try_lock_among_threads(caller);
@@ -118,8 +114,8 @@ class mutex final : public detail::semaphore_base {
       m.mutex_.unlock(true);
       return taken;
     }
-    [[nodiscard]] static guard result(mutex& m, detail::sync_outcome) noexcept { return guard(m); }
-    static void undo(mutex& m) noexcept { m.release_held(1); }
+    [[nodiscard]] guard result(wait_outcome) const noexcept { return guard(*object); }
+    void undo(waiter&) const noexcept { object->release_held(1); }
   };
 
   bool take_for(detail::sync_caller caller) noexcept LEAT_REQUIRES(mutex_) {

@@ -13,10 +13,7 @@
 
 #include "leat/async/wait_limit.hpp"
 #include "leat/base/detail/assert.hpp"
-#include "leat/sync/detail/initiate_sync.hpp"
 #include "leat/sync/detail/oneshot_block.hpp"
-#include "leat/sync/detail/sync_awaiter.hpp"
-#include "leat/sync/detail/sync_select_branch.hpp"
 
 namespace leat {
 
@@ -56,30 +53,26 @@ struct oneshot {
     void operator()(block* b) const noexcept { b->leave(block::end::receiver); }
   };
 
-  struct closed_operation {
-    using object_type = block;
+  struct closed_operation : detail::sync_operation<block> {
     static constexpr const wait_operation::kind& wait_kind = detail::oneshot_base::closed_kind;
-    static constexpr bool undoable = true;
     [[nodiscard]] static std::size_t request() noexcept { return block::receiver_leaves; }
-    [[nodiscard]] static bool try_complete(block& b, detail::sync_caller) noexcept {
-      return b.has_no_receiver();
+    [[nodiscard]] bool try_complete(caller) const noexcept {
+      return this->object->has_no_receiver();
     }
-    static void result(block&, detail::sync_outcome) noexcept {}
-    static void undo(block&) noexcept {}
+    static void result(wait_outcome) noexcept {}
+    static void undo(waiter&) noexcept {}
   };
-  struct receive_operation {
-    using object_type = block;
+  struct receive_operation : detail::sync_operation<block> {
     static constexpr const wait_operation::kind& wait_kind = detail::oneshot_base::receive_kind;
-    static constexpr bool undoable = true;  // the value stays until result()
     [[nodiscard]] static std::size_t request() noexcept { return block::value; }
-    [[nodiscard]] static bool try_complete(block& b, detail::sync_caller) noexcept {
-      return b.try_read();
+    [[nodiscard]] bool try_complete(caller) const noexcept {
+      return this->object->try_read();
     }
-    [[nodiscard]] static std::optional<T> result(block& b, detail::sync_outcome) noexcept {
-      b.end_read();
-      return b.take();
+    [[nodiscard]] std::optional<T> result(wait_outcome) const noexcept {
+      this->object->end_read();
+      return this->object->take();
     }
-    static void undo(block& b) noexcept { b.end_read(); }
+    void undo(waiter&) const noexcept { this->object->end_read(); }  // the value stays
   };
 
  public:
@@ -110,7 +103,7 @@ struct oneshot {
     /// Errors:       cancelled.
     /// Cancellation: total.
     [[nodiscard]] auto closed(std::source_location where = std::source_location::current()) {
-      return detail::sync_awaiter<closed_operation>(checked(), {}, where);
+      return await_operation<closed_operation>(where, &checked());
     }
     /// Returns true if the receiver has left, or if this end has sent or belongs to no channel.
     [[nodiscard]] bool is_closed() const noexcept { return !block_ || block_->has_no_receiver(); }
@@ -142,7 +135,7 @@ struct oneshot {
     /// Errors:       cancelled.
     /// Cancellation: total: the value stays in the channel, and the next call returns it.
     [[nodiscard]] auto receive(std::source_location where = std::source_location::current()) {
-      return detail::sync_awaiter<receive_operation>(checked(), {}, where);
+      return await_operation<receive_operation>(where, &checked());
     }
     /// Returns the value if it has been sent, without waiting.
     [[nodiscard]] std::optional<T> try_receive() noexcept { return checked().take(); }
@@ -152,12 +145,12 @@ struct oneshot {
     ///               cancelled.
     /// Precondition: the thread does not run a scheduler.
     std::optional<T> wait_receive(std::source_location where = std::source_location::current()) {
-      return detail::block_on(checked(), receive_operation(), nullptr, where);
+      return block_on_operation<receive_operation>(nullptr, where, &checked());
     }
     /// Overload with a limit: a stop token, a time or both.
     std::optional<T> wait_receive(const wait_limit& limit,
                                   std::source_location where = std::source_location::current()) {
-      return detail::block_on(checked(), receive_operation(), &limit, where);
+      return block_on_operation<receive_operation>(&limit, where, &checked());
     }
     /// Waits like receive(), with an Asio completion token; see semaphore::async_acquire(). The
     /// receiver must not be destroyed before the handler is called.
@@ -166,8 +159,7 @@ struct oneshot {
     template <asio::completion_token_for<void(std::error_code, std::optional<T>)> Token>
     auto async_receive(Token&& token,
                        std::source_location where = std::source_location::current()) {
-      return detail::initiate_sync(checked(), receive_operation(), where,
-                                   std::forward<Token>(token));
+      return initiate<receive_operation>(where, std::forward<Token>(token), &checked());
     }
     /// Returns true if the end belongs to a channel.
     [[nodiscard]] explicit operator bool() const noexcept { return block_ != nullptr; }

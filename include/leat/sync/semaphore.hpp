@@ -11,10 +11,7 @@
 
 #include "leat/async/dump/detail/recent_tasks.hpp"
 #include "leat/async/wait_limit.hpp"
-#include "leat/sync/detail/initiate_sync.hpp"
 #include "leat/sync/detail/semaphore_base.hpp"
-#include "leat/sync/detail/sync_awaiter.hpp"
-#include "leat/sync/detail/sync_select_branch.hpp"
 
 namespace leat {
 
@@ -84,7 +81,7 @@ class semaphore final : public detail::semaphore_base {
   ///               ones may be served.
   [[nodiscard]] auto acquire(std::size_t count = 1,
                              std::source_location where = std::source_location::current()) {
-    return detail::sync_awaiter<acquire_operation>(*this, acquire_operation(*this, count), where);
+    return await_operation<acquire_operation>(where, *this, count);
   }
 
   /// Acquires `count` permits without waiting. Returns a guard that holds nothing if too few are
@@ -93,8 +90,8 @@ class semaphore final : public detail::semaphore_base {
   /// Errors: invalid_argument, as in acquire().
   [[nodiscard]] guard try_acquire(std::size_t count = 1) {
     acquire_operation operation(*this, count);
-    if (!operation.try_complete(*this, detail::sync_caller{scheduler::current_task()})) return {};
-    return operation.result(*this, detail::sync_outcome::done);
+    if (!operation.try_complete(caller{scheduler::current_task()})) return {};
+    return operation.result(wait_outcome::done);
   }
 
   /// Acquires `count` permits like acquire(), and blocks the OS thread while it waits.
@@ -103,12 +100,12 @@ class semaphore final : public detail::semaphore_base {
   /// Precondition: the thread does not run a scheduler.
   [[nodiscard]] guard wait_acquire(std::size_t count = 1,
                                    std::source_location where = std::source_location::current()) {
-    return detail::block_on(*this, acquire_operation(*this, count), nullptr, where);
+    return block_on_operation<acquire_operation>(nullptr, where, *this, count);
   }
   /// Overload with a limit: a stop token, a time or both.
   [[nodiscard]] guard wait_acquire(std::size_t count, const wait_limit& limit,
                                    std::source_location where = std::source_location::current()) {
-    return detail::block_on(*this, acquire_operation(*this, count), &limit, where);
+    return block_on_operation<acquire_operation>(&limit, where, *this, count);
   }
 
   /// Acquires `count` permits like acquire(), with an Asio completion token.
@@ -122,8 +119,7 @@ class semaphore final : public detail::semaphore_base {
   template <asio::completion_token_for<void(std::error_code, guard)> Token>
   auto async_acquire(std::size_t count, Token&& token,
                      std::source_location where = std::source_location::current()) {
-    return detail::initiate_sync(*this, acquire_operation(*this, count), where,
-                                 std::forward<Token>(token));
+    return initiate<acquire_operation>(where, std::forward<Token>(token), acquire_operation(*this, count));
   }
 
   /// Adds `count` permits, up to maximum() free ones, and serves the waiting operations. For
@@ -149,29 +145,30 @@ class semaphore final : public detail::semaphore_base {
   }
 
  private:
-  struct acquire_operation {
-    using object_type = semaphore;
+  struct acquire_operation : detail::sync_operation<semaphore> {
     static const wait_operation::kind wait_kind;
-    static constexpr bool undoable = true;
 
-    acquire_operation(const semaphore& s, std::size_t n) : permits(n) {
+    acquire_operation(semaphore& s, std::size_t n) : sync_operation(&s), permits(n) {
       if (n == 0 || n > s.maximum_) [[unlikely]]
         s.throw_impossible(n);
     }
     [[nodiscard]] std::size_t request() const noexcept { return permits; }
+    [[nodiscard]] bool try_complete(caller c) const noexcept {
+      return try_acquire(*object, permits, c);
+    }
     // Not inlined, so that `caller` is passed in registers: g++ would copy it through memory.
-    [[nodiscard, gnu::noinline]] bool try_complete(
-        semaphore& s, detail::sync_caller caller) const noexcept LEAT_NO_ANALYSIS {
+    [[nodiscard, gnu::noinline]] static bool try_acquire(
+        semaphore& s, std::size_t permits, detail::sync_caller caller) noexcept LEAT_NO_ANALYSIS {
       if (!s.mutex_.try_lock_as_owner()) [[unlikely]]
         return s.try_acquire_among_threads(permits, caller);
       const bool taken = s.take_for(permits, caller);
       s.mutex_.unlock(true);
       return taken;
     }
-    [[nodiscard]] guard result(semaphore& s, detail::sync_outcome o) const noexcept {
-      return o == detail::sync_outcome::done ? guard(s, permits) : guard();
+    [[nodiscard]] guard result(wait_outcome o) const noexcept {
+      return o == wait_outcome::done ? guard(*object, permits) : guard();
     }
-    void undo(semaphore& s) const noexcept { s.release_held(permits); }
+    void undo(waiter&) const noexcept { object->release_held(permits); }
 
     std::size_t permits;
   };

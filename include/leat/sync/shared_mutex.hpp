@@ -10,10 +10,7 @@
 
 #include "leat/async/dump/detail/recent_tasks.hpp"
 #include "leat/async/wait_limit.hpp"
-#include "leat/sync/detail/initiate_sync.hpp"
 #include "leat/sync/detail/semaphore_base.hpp"
-#include "leat/sync/detail/sync_awaiter.hpp"
-#include "leat/sync/detail/sync_select_branch.hpp"
 
 namespace leat {
 
@@ -76,12 +73,12 @@ class shared_mutex final : public detail::semaphore_base {
   /// Cancellation: total: a cancelled lock() does not lock the mutex. Later readers that waited for
   ///               it are served.
   [[nodiscard]] auto lock(std::source_location where = std::source_location::current()) {
-    return detail::sync_awaiter<operation<everything, guard>>(*this, {}, where);
+    return await_operation<lock_operation<everything, guard>>(where, this);
   }
   /// Locks the mutex together with other readers, waiting until all writers who requested it
   /// earlier have unlocked it. Errors and cancellation: like lock().
   [[nodiscard]] auto lock_shared(std::source_location where = std::source_location::current()) {
-    return detail::sync_awaiter<operation<1, shared_guard>>(*this, {}, where);
+    return await_operation<lock_operation<1, shared_guard>>(where, this);
   }
 
   /// Locks the mutex exclusively without waiting. Returns a guard that holds nothing if anyone
@@ -99,22 +96,22 @@ class shared_mutex final : public detail::semaphore_base {
 
   /// Locks the mutex like lock(), and blocks the OS thread while it waits; see mutex::wait_lock().
   [[nodiscard]] guard wait_lock(std::source_location where = std::source_location::current()) {
-    return detail::block_on(*this, operation<everything, guard>(), nullptr, where);
+    return block_on_operation<lock_operation<everything, guard>>(nullptr, where, this);
   }
   /// Overload with a limit: a stop token, a time or both.
   [[nodiscard]] guard wait_lock(const wait_limit& limit,
                                 std::source_location where = std::source_location::current()) {
-    return detail::block_on(*this, operation<everything, guard>(), &limit, where);
+    return block_on_operation<lock_operation<everything, guard>>(&limit, where, this);
   }
   /// Locks the mutex like lock_shared(), and blocks the OS thread while it waits.
   [[nodiscard]] shared_guard wait_lock_shared(
       std::source_location where = std::source_location::current()) {
-    return detail::block_on(*this, operation<1, shared_guard>(), nullptr, where);
+    return block_on_operation<lock_operation<1, shared_guard>>(nullptr, where, this);
   }
   /// Overload with a limit: a stop token, a time or both.
   [[nodiscard]] shared_guard wait_lock_shared(
       const wait_limit& limit, std::source_location where = std::source_location::current()) {
-    return detail::block_on(*this, operation<1, shared_guard>(), &limit, where);
+    return block_on_operation<lock_operation<1, shared_guard>>(&limit, where, this);
   }
 
   /// Locks the mutex like lock(), with an Asio completion token; see semaphore::async_acquire().
@@ -122,8 +119,7 @@ class shared_mutex final : public detail::semaphore_base {
   /// Completion:   void(std::error_code, guard)
   template <asio::completion_token_for<void(std::error_code, guard)> Token>
   auto async_lock(Token&& token, std::source_location where = std::source_location::current()) {
-    return detail::initiate_sync(*this, operation<everything, guard>(), where,
-                                 std::forward<Token>(token));
+    return initiate<lock_operation<everything, guard>>(where, std::forward<Token>(token), this);
   }
   /// Locks the mutex like lock_shared(), with an Asio completion token.
   ///
@@ -131,8 +127,7 @@ class shared_mutex final : public detail::semaphore_base {
   template <asio::completion_token_for<void(std::error_code, shared_guard)> Token>
   auto async_lock_shared(Token&& token,
                          std::source_location where = std::source_location::current()) {
-    return detail::initiate_sync(*this, operation<1, shared_guard>(), where,
-                                 std::forward<Token>(token));
+    return initiate<lock_operation<1, shared_guard>>(where, std::forward<Token>(token), this);
   }
 
  private:
@@ -143,15 +138,14 @@ class shared_mutex final : public detail::semaphore_base {
   static const wait_operation::kind shared_kind;
 
   template <std::size_t Count, class Guard>
-  struct operation {
-    using object_type = shared_mutex;
+  struct lock_operation : detail::sync_operation<shared_mutex> {
     static constexpr const wait_operation::kind& wait_kind =
         Count == 1 ? shared_kind : exclusive_kind;
-    static constexpr bool undoable = true;
 
     [[nodiscard]] static std::size_t request() noexcept { return Count; }
+    [[nodiscard]] bool try_complete(caller c) const noexcept { return try_lock(*this->object, c); }
     // Not inlined, so that `caller` is passed in registers: g++ would copy it through memory.
-    [[nodiscard, gnu::noinline]] static bool try_complete(
+    [[nodiscard, gnu::noinline]] static bool try_lock(
         shared_mutex& m, detail::sync_caller caller) noexcept LEAT_NO_ANALYSIS {
       if (!m.mutex_.try_lock_as_owner()) [[unlikely]]
         return m.try_lock_among_threads(Count, caller);
@@ -159,16 +153,16 @@ class shared_mutex final : public detail::semaphore_base {
       m.mutex_.unlock(true);
       return taken;
     }
-    [[nodiscard]] static Guard result(shared_mutex& m, detail::sync_outcome) noexcept {
-      return Guard(m);
+    [[nodiscard]] Guard result(wait_outcome) const noexcept {
+      return Guard(*this->object);
     }
-    static void undo(shared_mutex& m) noexcept { m.release_held(Count); }
+    void undo(waiter&) const noexcept { this->object->release_held(Count); }
   };
 
   template <std::size_t Count, class Guard>
   Guard try_once(const std::source_location& where) noexcept {
-    using once = operation<Count, Guard>;
-    if (!once::try_complete(*this, {scheduler::current_task(), where})) return {};
+    using once = lock_operation<Count, Guard>;
+    if (!once::try_lock(*this, {scheduler::current_task(), where})) return {};
     return Guard(*this);
   }
 

@@ -15,9 +15,6 @@
 
 #include "leat/async/task.hpp"
 #include "leat/async/wait_limit.hpp"
-#include "leat/sync/detail/initiate_sync.hpp"
-#include "leat/sync/detail/sync_awaiter.hpp"
-#include "leat/sync/detail/sync_select_branch.hpp"
 #include "leat/sync/detail/watch_base.hpp"
 
 namespace leat {
@@ -123,7 +120,7 @@ class watch final : public detail::watch_base {
   /// Cancellation: total.
   [[nodiscard]] auto changed(std::uint64_t seen,
                              std::source_location where = std::source_location::current()) {
-    return detail::sync_awaiter<change_operation>(*this, {seen}, where);
+    return await_operation<change_operation>(where, this, seen);
   }
 
   /// Returns the latest value without waiting, or an empty optional if its version is `seen`.
@@ -139,12 +136,12 @@ class watch final : public detail::watch_base {
   /// Precondition: the thread does not run a scheduler.
   std::optional<state> wait_changed(std::uint64_t seen,
                                     std::source_location where = std::source_location::current()) {
-    return detail::block_on(*this, change_operation{seen}, nullptr, where);
+    return block_on_operation<change_operation>(nullptr, where, this, seen);
   }
   /// Overload with a limit: a stop token, a time or both.
   std::optional<state> wait_changed(std::uint64_t seen, const wait_limit& limit,
                                     std::source_location where = std::source_location::current()) {
-    return detail::block_on(*this, change_operation{seen}, &limit, where);
+    return block_on_operation<change_operation>(&limit, where, this, seen);
   }
 
   /// Waits like changed(), with an Asio completion token; see semaphore::async_acquire().
@@ -153,7 +150,7 @@ class watch final : public detail::watch_base {
   template <asio::completion_token_for<void(std::error_code, std::optional<state>)> Token>
   auto async_changed(std::uint64_t seen, Token&& token,
                      std::source_location where = std::source_location::current()) {
-    return detail::initiate_sync(*this, change_operation{seen}, where, std::forward<Token>(token));
+    return initiate<change_operation>(where, std::forward<Token>(token), this, seen);
   }
 
   /// Waits until `predicate` returns true for the value.
@@ -177,25 +174,26 @@ class watch final : public detail::watch_base {
   }
 
  private:
-  struct change_operation {
-    using object_type = watch;
+  struct change_operation : detail::sync_operation<watch> {
     static constexpr const wait_operation::kind& wait_kind = watch_base::change_kind;
-    static constexpr bool undoable = true;
 
     [[nodiscard]] std::size_t request() const noexcept { return seen; }
-    [[nodiscard]] bool try_complete(watch& w, detail::sync_caller) const noexcept {
+    [[nodiscard]] bool try_complete(caller) const noexcept {
+      watch& w = *this->object;
       const detail::biased_lock lock(w.mutex_);
       if (w.version_ == seen) return false;
       w.expect_read();
       return true;
     }
-    [[nodiscard]] std::optional<state> result(watch& w, detail::sync_outcome o) const {
-      if (o != detail::sync_outcome::done) return std::nullopt;
+    [[nodiscard]] std::optional<state> result(wait_outcome o) const {
+      if (o != wait_outcome::done) return std::nullopt;
+      watch& w = *this->object;
       const detail::biased_lock lock(w.mutex_);
       w.finish_read();
       return state{w.value_, w.version_};
     }
-    void undo(watch& w) const noexcept {
+    void undo(waiter&) const noexcept {
+      watch& w = *this->object;
       const detail::biased_lock lock(w.mutex_);
       w.finish_read();
     }

@@ -1,6 +1,6 @@
 // Queue operations in a select: only the winning operation moves items.
 
-#include "leat/queue/detail/queue_select_branch.hpp"
+#include "leat/async/select.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -165,7 +165,7 @@ TEST_CASE("queue: a blocking call in a task ends the process with a message", "[
       co_return;
     }());
   });
-  CHECK(said.find("blocking queue operation on a scheduler thread") != said.npos);
+  CHECK(said.find("blocking operation on a scheduler thread") != said.npos);
 }
 
 }  // namespace queue_wakeups_test

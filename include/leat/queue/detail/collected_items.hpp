@@ -16,10 +16,11 @@ namespace leat::detail {
 template <class PopUpTo>
 struct pop_part_operation : PopUpTo {
   using batch_type = decltype(PopUpTo::batch);
-  explicit pop_part_operation(std::size_t count, batch_type&& memory = {})
-      : PopUpTo{count, std::move(memory)} {}
+  template <class Queue>
+  pop_part_operation(Queue* q, std::size_t count, batch_type&& memory = {})
+      : PopUpTo{q, count, std::move(memory)} {}
 
-  [[nodiscard]] std::optional<batch_type> result(queue_outcome o, std::size_t) noexcept {
+  [[nodiscard]] std::optional<batch_type> result(queue_outcome o) noexcept {
     if (o != queue_outcome::done) return std::nullopt;
     return std::move(this->batch);
   }

@@ -5,75 +5,102 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "leat/async/detail/result_tuple.hpp"
+#include "leat/async/operation/operation.hpp"
 #include "leat/queue/detail/queue_weight.hpp"
 #include "leat/queue/detail/raw_storage.hpp"
 #include "leat/queue/queue_base.hpp"
 
 namespace leat::detail {
 
-// The operations of a queue, independent of the form of the wait. An operation defines how it is
-// tried at once, what the queue needs to know about it while it waits, and its result. `Weights`
-// and `Batch` hold the weights of the items, for a queue that weighs.
+// The operations of a queue. Queue is the typed_queue_base. `Weights` and `Batch` hold the weights of
+// the items, for a queue that weighs.
 
-template <class T, class Weights = unweighed_push>
-struct push_operation {
+/// The base of all operations on queues, which add the members of leat::operation; items() and
+/// count() are what the queue needs to know while they wait.
+template <class Queue>
+struct queue_operation {
+  using waiter = queue_waiter;
+  static constexpr bool undoable = false;
+  queue_operation(Queue* q) noexcept : queue(q) {}
+  static bool begin(queue_waiter& w) { return w.queue_.begin(w); }
+  static bool withdraw(queue_waiter& w) noexcept { return w.queue_.abandon(w); }
+  static void undo(queue_waiter&) noexcept {}  // another task may have popped the items
+
+  Queue* queue;
+
+ protected:
+  static bool begin_provisional_pop(queue_waiter& w) { return w.queue_.begin_provisional(w); }
+  static void commit_pop(queue_waiter& w) noexcept { w.queue_.commit(w); }
+  static bool withdraw_untouched(queue_waiter& w) noexcept {
+    return w.queue_.abandon_unless_begun(w);
+  }
+  void put_back(void* batch, std::size_t count) { queue->put_back(batch, count); }
+};
+
+/// Value: a pointer to the value, or the value, which the operation then owns.
+template <class Queue, class Value, class Weights = unweighed_push>
+struct push_operation : queue_operation<Queue> {
   static constexpr auto the_role = queue_waiter::role::push;
-  static constexpr bool all_or_nothing = true;
-  T* value;
+  Value value;
   [[no_unique_address]] Weights weights = {};
 
-  template <class Queue>
-  [[gnu::always_inline]] bool try_complete(Queue& q) {
-    return q.try_store(*value, weights);
+  [[gnu::always_inline]] bool try_complete(caller) {
+    return this->queue->try_store(*address(), weights);
   }
-  [[nodiscard]] void* items() noexcept { return weights.attach(value); }
-  [[nodiscard]] std::size_t count() const noexcept { return 1; }
-  [[nodiscard]] bool result(queue_outcome o, std::size_t) const noexcept {
-    return o == queue_outcome::done;
+  [[nodiscard]] void* items() noexcept { return weights.attach(address()); }
+  [[nodiscard]] static std::size_t count() noexcept { return 1; }
+  [[nodiscard]] static bool result(wait_outcome o) noexcept { return o == wait_outcome::done; }
+
+ private:
+  auto address() noexcept {
+    if constexpr (std::is_pointer_v<Value> && !Queue::template stores<Value>) {
+      return value;
+    } else {
+      return std::addressof(value);
+    }
   }
 };
 
-/// A push that owns its value.
-template <class T, class Weights = unweighed_push>
-struct push_copy_operation {
-  static constexpr auto the_role = queue_waiter::role::push;
-  static constexpr bool all_or_nothing = true;
-  T value;
-  [[no_unique_address]] Weights weights = {};
+/// The part of a pop that can be undone.
+template <class Queue, class Derived>
+struct pop_base : queue_operation<Queue> {
+  using queue_operation<Queue>::queue_operation;
+  static constexpr bool undoable = true;
+  bool begin_provisional(queue_waiter& w) {
+    if (!self().prepare()) return queue_operation<Queue>::begin_provisional_pop(w);
+    w.set_done();
+    return true;
+  }
+  static void commit(queue_waiter& w) noexcept { queue_operation<Queue>::commit_pop(w); }
+  // Destroys the items if the queue cannot take them back.
+  void undo(queue_waiter& w) noexcept {
+    if (!w.undo_unread()) self().discard();
+  }
 
-  template <class Queue>
-  [[gnu::always_inline]] bool try_complete(Queue& q) {
-    return q.try_store(value, weights);
-  }
-  [[nodiscard]] void* items() noexcept { return weights.attach(&value); }
-  [[nodiscard]] std::size_t count() const noexcept { return 1; }
-  [[nodiscard]] bool result(queue_outcome o, std::size_t) const noexcept {
-    return o == queue_outcome::done;
-  }
+ private:
+  Derived& self() noexcept { return static_cast<Derived&>(*this); }
 };
 
 /// A pop of one item. Item is the item as it is stored, with its weight, because the pop may have
 /// to return it.
-template <class T, class Item = T>
-struct pop_operation {
+template <class Queue, class T, class Item = T>
+struct pop_operation : pop_base<Queue, pop_operation<Queue, T, Item>> {
   static constexpr auto the_role = queue_waiter::role::pop;
-  static constexpr bool all_or_nothing = true;
-  raw_storage<Item> slot;
+  raw_storage<Item> slot{};
 
-  template <class Queue>
-  [[gnu::always_inline]] bool try_complete(Queue& q) noexcept {
-    return q.try_take(slot.get());
+  [[gnu::always_inline]] bool try_complete(caller) noexcept {
+    return this->queue->try_take(slot.get());
   }
   static constexpr bool prepare() noexcept { return false; }
+  void discard() noexcept { static_cast<void>(slot.take()); }
   [[nodiscard]] void* items() noexcept { return slot.get(); }
-  [[nodiscard]] std::size_t count() const noexcept { return 1; }
-  [[nodiscard]] std::optional<T> result(queue_outcome o, std::size_t) noexcept {
-    if (o != queue_outcome::done) return std::nullopt;
+  [[nodiscard]] static std::size_t count() noexcept { return 1; }
+  [[nodiscard]] std::optional<T> result(wait_outcome o) noexcept {
+    if (o != wait_outcome::done) return std::nullopt;
     if constexpr (std::same_as<T, Item>) {
       return slot.take();
     } else {
@@ -82,20 +109,22 @@ struct pop_operation {
   }
 };
 
-template <class T, class Weights = unweighed_push>
-struct push_many_operation {
+template <class Queue, class T, class Weights = unweighed_push>
+struct push_many_operation : queue_operation<Queue> {
   static constexpr auto the_role = queue_waiter::role::push_many;
-  static constexpr bool all_or_nothing = false;
   std::span<T> values;
   [[no_unique_address]] Weights weights = {};
 
-  template <class Queue>
-  bool try_complete(Queue& q) const {
-    return values.empty() || q.try_store_batch(values);
+  [[nodiscard]] bool is_empty() const noexcept { return values.empty(); }
+  bool try_complete(caller) const {
+    return values.empty() || this->queue->try_store_batch(values);
+  }
+  static bool withdraw_unless_begun(queue_waiter& w) noexcept {
+    return queue_operation<Queue>::withdraw_untouched(w);
   }
   [[nodiscard]] void* items() noexcept { return weights.attach(values.data()); }
   [[nodiscard]] std::size_t count() const noexcept { return values.size(); }
-  [[nodiscard]] std::size_t result(queue_outcome, std::size_t moved) const noexcept {
+  [[nodiscard]] static std::size_t result(wait_outcome, std::size_t moved) noexcept {
     return moved;
   }
 };
@@ -103,7 +132,9 @@ struct push_many_operation {
 /// Like push_many_operation, but owns its items.
 template <class T, class PushMany>
 struct push_owned_operation : PushMany {
-  explicit push_owned_operation(std::vector<T> items) : PushMany{}, owned(std::move(items)) {
+  template <class Queue>
+  push_owned_operation(Queue* q, std::vector<T> items)
+      : PushMany{q, {}}, owned(std::move(items)) {
     this->values = owned;
   }
   push_owned_operation(push_owned_operation&&) noexcept = default;  // the items stay where they are
@@ -112,45 +143,27 @@ struct push_owned_operation : PushMany {
   std::vector<T> owned;
 };
 
-template <class T, queue_waiter::role Role, class Batch = std::vector<T>>
-struct pop_many_operation {
+template <class Queue, class T, queue_waiter::role Role, class Batch = std::vector<T>>
+struct pop_many_operation : pop_base<Queue, pop_many_operation<Queue, T, Role, Batch>> {
   static constexpr auto the_role = Role;
-  static constexpr bool all_or_nothing = true;
   std::size_t wanted;
   Batch batch = {};
 
-  template <class Queue>
-  bool try_complete(Queue& q) {
-    return prepare() || q.try_take_batch(batch, wanted);
-  }
+  [[nodiscard]] bool is_empty() const noexcept { return wanted == 0; }
+  bool try_complete(caller) { return prepare() || this->queue->try_take_batch(batch, wanted); }
   /// Reserves the memory for the batch. Returns true if nothing is left to do.
   bool prepare() {
     if (wanted > batch.max_size()) throw std::bad_alloc();
     batch.reserve(wanted);
     return wanted == 0;
   }
+  void discard() noexcept { batch.clear(); }
   [[nodiscard]] void* items() noexcept { return &batch; }
   [[nodiscard]] std::size_t count() const noexcept { return wanted; }
-  [[nodiscard]] std::optional<std::vector<T>> result(queue_outcome o, std::size_t) noexcept {
-    if (o != queue_outcome::done) return std::nullopt;
+  [[nodiscard]] std::optional<std::vector<T>> result(wait_outcome o) noexcept {
+    if (o != wait_outcome::done) return std::nullopt;
     return std::move(batch);
   }
 };
-
-template <class Operation>
-using operation_result =
-    decltype(std::declval<Operation&>().result(queue_outcome::done, std::size_t{}));
-
-/// The result of an operation that has ended, with or without `error`. A push_many may have added
-/// some items before an error.
-template <class Operation>
-[[nodiscard]] result_tuple<operation_result<Operation>> finish(
-    Operation& operation, queue_outcome o, std::size_t moved, std::error_code error = {}) noexcept {
-  if constexpr (Operation::all_or_nothing) {
-    return tuple_of<operation_result<Operation>>(error, [&] { return operation.result(o, moved); });
-  } else {
-    return {error, operation.result(o, moved)};
-  }
-}
 
 }  // namespace leat::detail

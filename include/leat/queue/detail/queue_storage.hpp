@@ -136,7 +136,7 @@ class queue_storage {
 
   /// Moves the next `count` values to a pop. Returns their weight.
   std::size_t move_to_pop(queue_waiter& w, std::size_t count) noexcept {
-    if (w.role_ == queue_waiter::role::pop) return take(static_cast<item_type*>(w.items_));
+    if (w.the_role() == queue_waiter::role::pop) return take(static_cast<item_type*>(w.items_));
     auto& items = *static_cast<batch*>(w.items_);
     std::size_t sum = 0;
     if constexpr (has_ranges) {
@@ -159,7 +159,7 @@ class queue_storage {
 
   /// Returns all items of a pop to storage, and their weight to the caller.
   std::size_t return_to_storage(queue_waiter& w) noexcept {
-    if (w.role_ == queue_waiter::role::pop) {
+    if (w.the_role() == queue_waiter::role::pop) {
       item_type* const taken = std::launder(static_cast<item_type*>(w.items_));
       std::size_t weight = 0;
       if constexpr (weighs) weight = taken->weight;

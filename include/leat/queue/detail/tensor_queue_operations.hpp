@@ -16,20 +16,20 @@ namespace leat::detail {
 
 /// A pop of many elements as one batch. The receiver stacks the batch when all elements have
 /// arrived.
-template <class Queue, class PopMany>
+template <class PopMany>
 struct pop_batch_operation : PopMany {
-  pop_batch_operation(std::size_t count, Queue& q, const element_spec& s)
-      : PopMany{count}, queue(q), spec(s) {}
+  template <class Queue>
+  pop_batch_operation(Queue* q, std::size_t count, const element_spec& s)
+      : PopMany{q, count}, spec(s) {}
 
-  Queue& queue;
   const element_spec& spec;
 
-  [[nodiscard]] std::optional<tensor_tuple> result(queue_outcome o, std::size_t) {
-    if (o != queue_outcome::done) return std::nullopt;
+  [[nodiscard]] std::optional<tensor_tuple> result(wait_outcome o) {
+    if (o != wait_outcome::done) return std::nullopt;
     try {
       return stack(this->batch, spec);
     } catch (...) {
-      queue.put_back(&this->batch, this->batch.size());
+      this->put_back(&this->batch, this->batch.size());
       throw;
     }
   }

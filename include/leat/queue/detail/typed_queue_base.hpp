@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -25,7 +26,7 @@ namespace detail {
 ///
 /// The calls of a push; a pop is its mirror image:
 ///
-///   1. A form, such as queue_awaiter::await_ready(), calls try_store(). It stores the value inline
+///   1. A form, such as operation_awaiter::await_ready(), calls try_store(). It stores the value inline
 ///      if no operation waits.
 ///   2. Otherwise store_and_match() moves the value to the first waiting pop or into the storage,
 ///      and calls queue_base::match_after_push() if other operations may continue.
@@ -62,12 +63,16 @@ class typed_queue_base : public queue_base {
   using item_type = typename storage::item_type;
   using push_weights = typename storage::push_weights;
   using batch = typename storage::batch;
-  using push_operation = detail::push_operation<T, push_weights>;
-  using push_copy_operation = detail::push_copy_operation<T, push_weights>;
-  using push_many_operation = detail::push_many_operation<T, push_weights>;
-  using pop_operation = detail::pop_operation<T, item_type>;
-  using pop_many_operation = detail::pop_many_operation<T, queue_waiter::role::pop_many, batch>;
-  using pop_up_to_operation = detail::pop_many_operation<T, queue_waiter::role::pop_up_to, batch>;
+  using self = typed_queue_base;
+  template <class Value>
+  static constexpr bool stores = std::same_as<Value, T>;
+  using push_operation = detail::push_operation<self, T*, push_weights>;
+  using push_copy_operation = detail::push_operation<self, T, push_weights>;
+  using push_many_operation = detail::push_many_operation<self, T, push_weights>;
+  using pop_operation = detail::pop_operation<self, T, item_type>;
+  using pop_many_operation = detail::pop_many_operation<self, T, queue_waiter::role::pop_many, batch>;
+  using pop_up_to_operation =
+      detail::pop_many_operation<self, T, queue_waiter::role::pop_up_to, batch>;
 
   // Stores or takes one item if that needs no waiting and overtakes no waiting operation. The
   // inline part serves the usual case, in which the thread owns the lock and no operation waits. It
@@ -159,7 +164,7 @@ class typed_queue_base : public queue_base {
   }
 
   template <class PopMany>
-  operation_result<PopMany> try_batch(PopMany operation) {
+  result_of<PopMany> try_batch(PopMany operation) {
     for (std::size_t fit = 0;;) {  // into the batch; more may arrive while it is built
       fit = std::max(fit, std::min(operation.wanted, size()));
       if (PopMany::the_role == queue_waiter::role::pop_many && fit < operation.wanted) return {};
@@ -167,11 +172,12 @@ class typed_queue_base : public queue_base {
       queue_waiter w(*this, PopMany::the_role, operation.items(), fit);
       if (!attempt(w, operation.wanted)) continue;
       if (operation.batch.empty() && operation.wanted > 0) return {};
-      return operation.result(queue_outcome::done, operation.batch.size());
+      return operation.result(wait_outcome::done);
     }
   }
 
  private:
+  friend queue_operation<self>;
   friend push_operation;
   friend push_copy_operation;
   friend pop_operation;

@@ -10,15 +10,12 @@
 #include "leat/async/work_item.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/base/detail/biased_mutex.hpp"
+#include "leat/async/operation/forms.hpp"
 #include "leat/sync/detail/sync_waiter.hpp"
 
 namespace leat::detail {
 
-/// Who performs an operation that need not wait: for the holder of a mutex.
-struct sync_caller {
-  const task_context* task = nullptr;  ///< null: a thread, a handler or a coroutine of no task
-  std::source_location where = {};
-};
+using sync_caller = caller;
 
 /// The base of all primitives: their lock, their wait queue and their name.
 ///
@@ -87,6 +84,8 @@ class sync_base {
 
   // -- For the primitives.
 
+  using lock_type = biased_lock;
+
   /// Serves the waiting operations that are ready, in their order. Wakes those on the scheduler of
   /// this thread; wake the result after releasing the lock.
   [[nodiscard]] work_list serve() noexcept LEAT_REQUIRES(mutex_);
@@ -129,17 +128,12 @@ class sync_base {
   void append_name_to(std::string& text) const;
 
   mutable biased_mutex mutex_;
-  sync_waiter_list waiting_ LEAT_GUARDED_BY(mutex_);
+  waiter_list<sync_waiter> waiting_ LEAT_GUARDED_BY(mutex_);
 
  private:
   friend class sync_waiter;
-  friend class blocking_sync_waiter;
-  template <class Operation>
-  friend class sync_awaiter;
-  template <class Operation>
-  friend class select_branch;
-  template <class Operation, class Handler>
-  friend class async_sync_operation;
+  template <class Object>
+  friend struct sync_operation;
 
   // Starts an operation that could not complete immediately: serves it, or adds it to the waiting
   // ones. Returns true if it ended without a wait.
@@ -167,5 +161,15 @@ class sync_base {
   std::atomic<bool> registered_{false};  // from the first wait on
   const std::string name_;
 };
+
+template <class Object>
+bool sync_operation<Object>::begin(sync_waiter& w) noexcept {
+  sync_base& object = w.object_;
+  return object.begin(w);
+}
+template <class Object>
+bool sync_operation<Object>::withdraw(sync_waiter& w) noexcept {
+  return sync_base::abandon(w);
+}
 
 }  // namespace leat::detail
