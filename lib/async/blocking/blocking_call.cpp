@@ -70,9 +70,8 @@ void blocking_call::finish(work_item& item) noexcept {
   auto& self = static_cast<blocking_call&>(static_cast<wait_operation&>(item));
   self.state_.store(state::over, std::memory_order_relaxed);
   self.leave();
-  if (self.select_state_) {
-    if (self.select_state_->claim(self.index_) || self.wakes_select_) self.select_state_->wake();
-  } else if (self.scheduler_->is_ending()) {
+  if (self.end_in_select()) return;
+  if (self.scheduler_->is_ending()) {
     self.drop_wakeup();
   } else {
     self.resume_now();
@@ -97,12 +96,7 @@ void blocking_call::request_end() noexcept {
   if (withdraw()) {
     set_not_called();
     leave();
-    if (!select_state_) {
-      set_wakeup();
-      scheduler_->post(*this);
-    } else if (select_state_->claim(index_) || wakes_select_) {
-      select_state_->wake();
-    }
+    ended();
   } else if (!threads_ && is_waiting()) {
     not_called_ = true;  // it is posted
   } else {

@@ -33,12 +33,7 @@ void asio_operation_base::completed_elsewhere() noexcept {
 
 void asio_operation_base::completed_here() noexcept {
   if (std::exchange(state_, state::over) == state::initiating) return;
-  if (!select_state_) {
-    set_wakeup();
-    scheduler_->post(*this);
-  } else if (select_state_->claim(index_) || wakes_select_) {
-    select_state_->wake();
-  }
+  ended();
 }
 
 void asio_operation_base::abandoned() noexcept {
@@ -51,7 +46,7 @@ void asio_operation_base::abandoned() noexcept {
   if (is_ending_here) sched.continue_end();
 }
 
-void asio_operation_base::request_cancel() noexcept {
+void asio_operation_base::request_end() noexcept {
   if (std::exchange(cancel_requested_, true)) return;
   cancelled_at_ = scheduler_->now();
   if (call_) call_(handler_, asio::cancellation_type::all);
@@ -59,7 +54,7 @@ void asio_operation_base::request_cancel() noexcept {
 
 void asio_operation_base::cancel(wait_operation& w) noexcept {
   auto& self = static_cast<asio_operation_base&>(w);
-  if (self.state_ == state::pending) self.request_cancel();
+  if (self.state_ == state::pending) self.request_end();
 }
 
 void asio_operation_base::describe(const wait_operation& w, std::ostream& out) {

@@ -1,24 +1,21 @@
 #pragma once
 
 #include <concepts>
-#include <coroutine>
 #include <exception>
 #include <functional>
 #include <optional>
-#include <ostream>
 #include <source_location>
 #include <stop_token>
 #include <system_error>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "leat/async/blocking/blocking_pool.hpp"
 #include "leat/async/blocking/detail/blocking_call.hpp"
 #include "leat/async/detail/asio_misuse.hpp"
 #include "leat/async/detail/promise.hpp"
 #include "leat/async/detail/result_tuple.hpp"
-#include "leat/async/detail/select_state.hpp"
+#include "leat/async/operation/irrevocable.hpp"
 #include "leat/base/detail/assert.hpp"
 #include "leat/base/detail/is_task.hpp"
 #include "leat/base/error.hpp"
@@ -66,7 +63,8 @@ struct blocking_slot<void> {
 
 /// The awaitable that run_blocking() returns. Movable until it is awaited.
 template <class F>
-class [[nodiscard]] blocking_operation final : public blocking_call {
+class [[nodiscard]] blocking_operation final : public blocking_call,
+                                              public irrevocable_forms<blocking_operation<F>> {
  public:
   using value_type = std::remove_cv_t<typename blocking_result<F>::type>;
   static_assert(!must_be_awaited<std::remove_cvref_t<value_type>>,
@@ -91,23 +89,6 @@ class [[nodiscard]] blocking_operation final : public blocking_call {
   template <awaitable_of_operation Asio>
   operator Asio() const noexcept;
 
-  bool await_ready() const noexcept {
-    LEAT_ASSERT(current_state() == state::fresh,
-                "run_blocking() awaited twice: create a new one for each co_await");
-    return false;
-  }
-  bool await_suspend(std::coroutine_handle<> h) {
-    if (!bound()) attach(h);
-    if (is_stopped_before_start()) return yield_after_budget();
-    begin_wait();
-    try {
-      start();
-    } catch (...) {
-      end_wait();
-      throw;
-    }
-    return true;
-  }
   value_type await_resume() {
     rethrow_error();
     return result_.get();
@@ -116,13 +97,15 @@ class [[nodiscard]] blocking_operation final : public blocking_call {
     return tuple_of<value_type>(error_code(), [this]() -> value_type { return result_.get(); });
   }
 
- private:
-  friend class select_branch<blocking_operation>;
-
-  void start() {
+  /// Passes the function to a thread.
+  bool start() {
     if constexpr (accepts_stop_token<F>) stop_ = std::stop_source();
     submit();
+    return false;
   }
+
+ private:
+  friend irrevocable_forms<blocking_operation>;
 
   static void invoke(blocking_call& call) noexcept {
     auto& self = static_cast<blocking_operation&>(call);
@@ -142,63 +125,6 @@ class [[nodiscard]] blocking_operation final : public blocking_call {
   [[no_unique_address]] F function_;
   [[no_unique_address]] blocking_slot<value_type> result_;
   blocking_pool* const used_pool_;
-};
-
-template <class F>
-inline constexpr bool irrevocable<blocking_operation<F>> = true;
-
-/// A call of run_blocking() in a select or under a limit.
-template <class F>
-class select_branch<blocking_operation<F>> {
-  using operation = blocking_operation<F>;
-  using value_type = typename operation::value_type;
-  static_assert(!std::is_reference_v<value_type>,
-                "a limit or a select() needs a function of run_blocking() without a reference "
-                "result: return a pointer");
-
- public:
-  using result_type = std::conditional_t<std::is_void_v<value_type>, std::monostate, value_type>;
-
-  select_branch(operation&& o, select_state& s, int index)
-      : operation_(std::move(o)), select_state_(s), index_(index) {}
-  select_branch(select_branch&& unstarted, select_state& s, int index)
-      : select_branch(std::move(unstarted.operation_), s, index) {}
-
-  [[nodiscard]] bool try_complete() const noexcept { return false; }
-  [[nodiscard]] bool begin() {
-    operation_.join_select(select_state_, index_);
-    operation_.start();
-    return false;
-  }
-  void withdraw() const noexcept {}
-  [[nodiscard]] bool is_over() const noexcept {
-    const auto s = operation_.current_state();
-    return s == operation::state::fresh || s == operation::state::over;
-  }
-  void request_cancel() noexcept { operation_.request_end_in_select(); }
-  [[nodiscard]] bool had_effect() const noexcept { return operation_.had_effect(); }
-  void interrupt(const limit_end& by) noexcept {
-    operation_.ended_by_ = &by;
-    if (operation_.current_state() == operation::state::fresh) operation_.set_not_called();
-  }
-  result_type result() {
-    if constexpr (std::is_void_v<value_type>) {
-      operation_.await_resume();
-      return {};
-    } else {
-      return operation_.await_resume();
-    }
-  }
-  auto tuple() noexcept { return operation_.await_tuple(); }
-  void describe(std::ostream& out) const {
-    out << operation_.what().verb << ' ';
-    operation_.what().describe(operation_, out);
-  }
-
- private:
-  operation operation_;
-  select_state& select_state_;
-  const int index_;
 };
 
 template <class F>

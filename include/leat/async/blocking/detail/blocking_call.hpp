@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "leat/async/blocking/blocking_pool.hpp"
-#include "leat/async/detail/select_state.hpp"
+#include "leat/async/operation/irrevocable.hpp"
 #include "leat/async/task_scope.hpp"
 #include "leat/async/wait_operation.hpp"
 #include "leat/base/clock.hpp"
@@ -26,7 +26,7 @@ class task_local_node;
 /// thread has stored the result and posts the call to its scheduler; then `over`. A thread of the
 /// pool makes the transitions to `running` and `returned`, the scheduler all others. A call leaves
 /// `waiting` under the lock of its pool, so that either a thread or a cancellation takes it.
-class blocking_call : public wait_operation {
+class blocking_call : public irrevocable_wait {
  public:
   /// Calls the function and posts the call to its scheduler, after which the call may be gone. For
   /// the thread or simulation that has taken the call.
@@ -42,11 +42,17 @@ class blocking_call : public wait_operation {
   [[nodiscard]] bool is_waiting() const noexcept {
     return state_.load(std::memory_order_relaxed) == state::waiting;
   }
-  /// The task of the call; null for another coroutine.
-  [[nodiscard]] const task_context* task() const noexcept {
-    return select_state_ ? select_state_->task() : context_;
-  }
-  [[nodiscard]] bool is_selected() const noexcept { return select_state_ != nullptr; }
+  using irrevocable_wait::is_selected;
+  using irrevocable_wait::task;
+
+  [[nodiscard]] bool is_fresh() const noexcept { return current_state() == state::fresh; }
+  [[nodiscard]] bool is_over() const noexcept { return current_state() == state::over; }
+  /// The function is not called.
+  void end_unstarted(std::error_code) noexcept { set_not_called(); }
+  /// Withdraws a call that waits for a thread; asks one that runs to stop.
+  void request_end() noexcept;
+  /// True unless the function was not called, or had no effect because it was asked to stop.
+  [[nodiscard]] bool had_effect() const noexcept { return !not_called_ && !was_cancelled(); }
 
  protected:
   enum class state : std::uint8_t { fresh, waiting, running, returned, over };
@@ -54,7 +60,7 @@ class blocking_call : public wait_operation {
 
   blocking_call(blocking_pool* pool, const std::source_location& where,
                 invoke_function invoke) noexcept
-      : wait_operation(call_kind, where), invoke_(invoke), pool_(pool) {}
+      : irrevocable_wait(call_kind, where), invoke_(invoke), pool_(pool) {}
   ~blocking_call() = default;
 
   /// Ends the call. The destructor of the derived class calls it first, because the function, its
@@ -65,12 +71,6 @@ class blocking_call : public wait_operation {
       end_slowly();
   }
 
-  /// For await_suspend(): returns true, and the wait is over, if a stop was requested.
-  [[nodiscard]] bool is_stopped_before_start() noexcept {
-    if (!stop_requested()) return false;
-    set_not_called();
-    return true;
-  }
   void set_not_called() noexcept {
     not_called_ = true;
     state_.store(state::over, std::memory_order_relaxed);
@@ -83,26 +83,8 @@ class blocking_call : public wait_operation {
   /// and the system starts none.
   void submit();
 
-  /// Starts to be a branch of a select.
-  void join_select(select_state& s, int index) noexcept {
-    select_state_ = &s;
-    index_ = index;
-    scheduler_ = s.get_scheduler();
-  }
-  /// Withdraws a call that waits for a thread; asks one that runs to stop.
-  void request_end() noexcept;
-  /// Like request_end(), for a branch that then wakes its select in any case.
-  void request_end_in_select() noexcept {
-    wakes_select_ = true;
-    request_end();
-  }
-
   /// True if the call was asked to stop, and its function has thrown `cancelled`.
   [[nodiscard]] bool was_cancelled() const noexcept;
-  /// True unless the function was not called, or had no effect because it was asked to stop.
-  [[nodiscard]] bool had_effect() const noexcept {
-    return current_state() == state::over && !not_called_ && !was_cancelled();
-  }
   /// Throws the exception of the function, or the error of the stop or limit that has ended it.
   void rethrow_error();
   /// The code of the exception that rethrow_error() throws.
@@ -110,7 +92,6 @@ class blocking_call : public wait_operation {
 
   std::exception_ptr exception_;
   std::stop_source stop_{std::nostopstate};  // for a function that accepts a token
-  const limit_end* ended_by_ = nullptr;      // while the result is read
   bool not_called_ = false;
 
  private:
@@ -135,10 +116,7 @@ class blocking_call : public wait_operation {
   std::atomic<state> state_{state::fresh};
   bool end_requested_ = false;
   time_point end_requested_at_{};  // if end_requested_; as started_, it counts real time
-  bool wakes_select_ = false;
   bool has_hold_ = false;  // of the scheduler, for a coroutine that is not a task
-  int index_ = 0;
-  select_state* select_state_ = nullptr;
   task_local_node* locals_ = nullptr;  // of the task, which has them while it waits
   // The threads of the pool, and their list of the calls that wait. Null in a simulation.
   blocking_threads* threads_ = nullptr;

@@ -5,13 +5,11 @@
 #include <cstddef>
 #include <exception>
 #include <optional>
-#include <ostream>
 #include <source_location>
 #include <system_error>
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "leat/async/detail/asio_misuse.hpp"
 #include "leat/async/detail/promise.hpp"
@@ -81,7 +79,9 @@ struct completion_call<Handler, R(T...)> {
 
 /// The awaitable that an Asio operation returns for use_task. Movable until it is awaited.
 template <class Signature, class Initiation, class... Arguments>
-class [[nodiscard]] asio_operation final : public asio_operation_base {
+class [[nodiscard]] asio_operation final
+    : public asio_operation_base,
+      public irrevocable_forms<asio_operation<Signature, Initiation, Arguments...>> {
  public:
   using value_type = typename asio_signature<Signature>::value_type;
 
@@ -109,24 +109,26 @@ class [[nodiscard]] asio_operation final : public asio_operation_base {
     set_where(where);
   }
 
-  bool await_ready() const noexcept {
-    LEAT_ASSERT(state_ == state::fresh,
-                "Asio operation awaited twice: create a new one for each co_await");
-    return false;
-  }
-
-  bool await_suspend(std::coroutine_handle<> h) {
-    if (!bound()) attach(h);
-    if (is_stopped_before_start()) return yield_after_budget();
-    begin_wait();
+  /// Initiates the operation. Returns true if it is over.
+  bool start() {
+    state_ = state::initiating;
     try {
-      if (!initiate() || yield_after_budget()) return true;
+      std::apply([this](auto&&... a) { std::move(initiation_)(handler(*this), std::move(a)...); },
+                 std::move(arguments_));
     } catch (...) {
-      end_wait();
+      initiation_failed();
       throw;
     }
-    end_wait();
-    return false;
+    return is_over_after_initiation();
+  }
+
+  /// Returns true if it succeeded, failed with an error of its own, or moved bytes.
+  [[nodiscard]] bool had_effect() const noexcept {
+    if (abandoned_) return false;
+    if constexpr (throws) {
+      if (exception_) return !is_cancellation_exception();
+    }
+    return !was_cancelled() || bytes() > 0;
   }
 
   value_type await_resume() {
@@ -155,7 +157,7 @@ class [[nodiscard]] asio_operation final : public asio_operation_base {
   }
 
  private:
-  friend class select_branch<asio_operation>;
+  friend irrevocable_forms<asio_operation>;
   static constexpr bool throws = asio_signature<Signature>::throws;
 
   // The completion handler. It owns the completion: if it is destroyed without being called, the
@@ -194,19 +196,6 @@ class [[nodiscard]] asio_operation final : public asio_operation_base {
     scheduler* scheduler_;
   };
 
-  // Returns true if the operation is over.
-  bool initiate() {
-    state_ = state::initiating;
-    try {
-      std::apply([this](auto&&... a) { std::move(initiation_)(handler(*this), std::move(a)...); },
-                 std::move(arguments_));
-    } catch (...) {
-      initiation_failed();
-      throw;
-    }
-    return is_over_after_initiation();
-  }
-
   template <class First, class... T>
     requires(std::same_as<std::decay_t<First>, std::error_code>)
   void set(First&& ec, T&&... t) {
@@ -240,79 +229,12 @@ class [[nodiscard]] asio_operation final : public asio_operation_base {
     return 0;
   }
 
-  // Once over.
-  [[nodiscard]] bool had_effect() const noexcept {
-    if (abandoned_) return false;
-    if constexpr (throws) {
-      if (exception_) return !is_cancellation_exception();
-    }
-    return !was_cancelled() || bytes() > 0;
-  }
-
   static constexpr named_kind the_kind = make_kind(asio_operation_name<Initiation>);
 
   [[no_unique_address]] Initiation initiation_;
   [[no_unique_address]] std::tuple<Arguments...> arguments_;
   [[no_unique_address]] asio_result<value_type> result_;
   [[no_unique_address]] std::conditional_t<throws, std::exception_ptr, no_exception> exception_;
-};
-
-template <class Signature, class Initiation, class... Arguments>
-inline constexpr bool irrevocable<asio_operation<Signature, Initiation, Arguments...>> = true;
-
-/// An Asio operation in a select or under a limit.
-template <class Signature, class Initiation, class... Arguments>
-class select_branch<asio_operation<Signature, Initiation, Arguments...>> {
-  using operation = asio_operation<Signature, Initiation, Arguments...>;
-  using state = typename operation::state;
-  static constexpr bool has_no_result = std::is_void_v<typename operation::value_type>;
-
- public:
-  using result_type =
-      std::conditional_t<has_no_result, std::monostate, typename operation::value_type>;
-
-  select_branch(operation&& o, select_state& s, int index)
-      : operation_(std::move(o)), select_state_(s), index_(index) {}
-  select_branch(select_branch&& unstarted, select_state& s, int index)
-      : select_branch(std::move(unstarted.operation_), s, index) {}
-
-  [[nodiscard]] bool try_complete() const noexcept { return false; }
-  [[nodiscard]] bool begin() {
-    operation_.join_select(select_state_, index_);
-    return operation_.initiate() && select_state_.claim(index_);
-  }
-  void withdraw() const noexcept {}
-  [[nodiscard]] bool is_over() const noexcept { return !uses_memory(); }
-  [[nodiscard]] bool uses_memory() const noexcept {
-    return operation_.state_ == state::pending || operation_.state_ == state::initiating;
-  }
-  void request_cancel() noexcept { operation_.request_cancel_in_select(); }
-  void wake_at_end() noexcept { operation_.wakes_select_ = true; }
-  [[nodiscard]] bool had_effect() const noexcept {
-    return operation_.state_ == state::over && operation_.had_effect();
-  }
-  void interrupt(const limit_end& by) noexcept {
-    operation_.ended_by_ = &by;
-    if (operation_.state_ == state::fresh) operation_.error_ = make_error_code(by.code);
-  }
-  result_type result() {
-    if constexpr (has_no_result) {
-      operation_.await_resume();
-      return {};
-    } else {
-      return operation_.await_resume();
-    }
-  }
-  auto tuple() noexcept { return operation_.await_tuple(); }
-  void describe(std::ostream& out) const {
-    out << "await ";
-    operation_.what().describe(operation_, out);
-  }
-
- private:
-  operation operation_;
-  select_state& select_state_;
-  const int index_;
 };
 
 }  // namespace leat::detail

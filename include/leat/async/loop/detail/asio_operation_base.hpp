@@ -11,7 +11,7 @@
 
 #include <asio/cancellation_type.hpp>
 
-#include "leat/async/detail/select_state.hpp"
+#include "leat/async/operation/irrevocable.hpp"
 #include "leat/async/loop/detail/kept_cancellation.hpp"
 #include "leat/async/task_scope.hpp"
 #include "leat/async/wait_operation.hpp"
@@ -28,9 +28,20 @@ namespace leat::detail {
 /// until Asio has called or destroyed the handler; then `over`. All transitions happen on the
 /// scheduler of the waiting coroutine, because it is the executor of the handler; a handler that is
 /// called elsewhere goes there first. So nothing here is atomic.
-class asio_operation_base : public wait_operation {
+class asio_operation_base : public irrevocable_wait {
  public:
   class slot;
+
+  [[nodiscard]] bool is_fresh() const noexcept { return state_ == state::fresh; }
+  [[nodiscard]] bool is_over() const noexcept { return state_ == state::over; }
+  [[nodiscard]] bool uses_memory() const noexcept { return !is_fresh() && !is_over(); }
+  /// A stop or a limit came first.
+  void end_unstarted(std::error_code ec) noexcept {
+    error_ = ec;
+    state_ = state::over;
+  }
+  /// Requests the cancellation of a pending operation.
+  void request_end() noexcept;
 
  protected:
   /// The kind of an operation, with the name of its initiating function.
@@ -40,7 +51,7 @@ class asio_operation_base : public wait_operation {
   enum class state : unsigned char { fresh, initiating, pending, over };
 
   [[gnu::always_inline]] explicit asio_operation_base(const named_kind& k) noexcept
-      : wait_operation(k, std::source_location()) {}
+      : irrevocable_wait(k, std::source_location()) {}
   [[gnu::always_inline]] ~asio_operation_base() {
     if (state_ != state::over) [[unlikely]] {
       LEAT_ASSERT(state_ == state::fresh,
@@ -60,13 +71,6 @@ class asio_operation_base : public wait_operation {
     return static_cast<const named_kind&>(what()).name;
   }
 
-  /// For await_suspend(): returns true, and the wait is over, if a stop was requested.
-  [[nodiscard]] bool is_stopped_before_start() noexcept {
-    if (!stop_requested()) return false;
-    error_ = make_error_code(errc::cancelled);
-    state_ = state::over;
-    return true;
-  }
   /// Called when the initiating function has returned. Returns true if the operation is over.
   [[nodiscard]] bool is_over_after_initiation() noexcept {
     if (state_ == state::over) return true;
@@ -75,11 +79,10 @@ class asio_operation_base : public wait_operation {
   }
   /// Called in a catch clause when the initiating function has thrown an exception.
   void initiation_failed() noexcept;
-
   /// Called by the handler, after it has stored the result.
   void completed() noexcept {
     // Another thread must not read the state.
-    if (scheduler::current() == scheduler_ && state_ == state::pending && !select_state_)
+    if (scheduler::current() == scheduler_ && state_ == state::pending && !is_selected())
         [[likely]] {
       state_ = state::over;
       set_wakeup();
@@ -90,21 +93,6 @@ class asio_operation_base : public wait_operation {
   }
   /// Called by the destructor of a handler that was not called.
   [[gnu::cold]] void abandoned() noexcept;
-
-  /// Requests the cancellation of a pending operation.
-  void request_cancel() noexcept;
-
-  /// Starts to be a branch of a select.
-  void join_select(select_state& s, int index) noexcept {
-    select_state_ = &s;
-    index_ = index;
-    scheduler_ = s.get_scheduler();
-  }
-  /// As request_cancel(), for a branch that then wakes its select in any case.
-  void request_cancel_in_select() noexcept {
-    wakes_select_ = true;
-    request_cancel();
-  }
 
   /// The error of the operation, or of the limit that has ended it.
   [[nodiscard]] std::error_code code() const noexcept {
@@ -119,11 +107,7 @@ class asio_operation_base : public wait_operation {
 
   state state_ = state::fresh;
   bool cancel_requested_ = false;
-  bool wakes_select_ = false;
   bool abandoned_ = false;
-  int index_ = 0;
-  const limit_end* ended_by_ = nullptr;  // while the result is read
-  select_state* select_state_ = nullptr;
   std::error_code error_;
 
  private:
