@@ -75,7 +75,7 @@ void queue_base::remove_waiter(detail::queue_waiter& w) noexcept {
   poppers_.remove(w);
 }
 
-void queue_base::complete_waiter(detail::queue_waiter& w, detail::queue_outcome outcome,
+void queue_base::complete_waiter(detail::queue_waiter& w, wait_outcome outcome,
                                  work_list& woken) noexcept {
   w.outcome_ = outcome;
   remove_waiter(w);
@@ -117,7 +117,8 @@ bool queue_base::advance_push(detail::queue_waiter& w) noexcept {
 }
 
 bool queue_base::advance_pop(detail::queue_waiter& w) noexcept {
-  const bool allows_partial_batch = is_over() && w.the_role() == detail::queue_waiter::role::pop_up_to;
+  const bool allows_partial_batch =
+      is_over() && w.the_role() == detail::queue_waiter::role::pop_up_to;
   if (takes_whole_batches_ && !allows_partial_batch && size_now() < min_after_dequeue_ + w.count_)
     return false;
   while (w.moved_ < w.count_) {
@@ -142,7 +143,7 @@ bool queue_base::claim_or_remove(detail::queue_waiter& w) noexcept {
   return false;
 }
 
-void queue_base::close_now(work_list& woken, detail::queue_outcome for_pushes) noexcept {
+void queue_base::close_now(work_list& woken, wait_outcome for_pushes) noexcept {
   closed_ = true;
   close_pending_ = false;
   min_after_dequeue_ = 0;  // the remaining items may be drained
@@ -158,7 +159,7 @@ bool queue_base::advance_selected_push(detail::queue_waiter& w, work_list& woken
   if (is_push_many ? !advance_push(w) : !has_space_for(w)) return false;
   if (!claim_or_remove(w)) return true;
   if (!is_push_many) static_cast<void>(advance_push(w));
-  complete_waiter(w, detail::queue_outcome::done, woken);
+  complete_waiter(w, wait_outcome::done, woken);
   return true;
 }
 
@@ -168,7 +169,7 @@ work_list queue_base::match_wait_queues() noexcept {
     moved = false;  // by a pop, which alone frees capacity for pushes
     while (detail::queue_waiter* w = pushers_.first()) {
       if (w->the_role() == detail::queue_waiter::role::close) {
-        close_now(woken, detail::queue_outcome::closed);
+        close_now(woken, wait_outcome::closed);
         break;
       }
       if (w->is_selected()) {
@@ -176,7 +177,7 @@ work_list queue_base::match_wait_queues() noexcept {
         continue;
       }
       if (!advance_push(*w)) break;
-      complete_waiter(*w, detail::queue_outcome::done, woken);
+      complete_waiter(*w, wait_outcome::done, woken);
     }
     while (detail::queue_waiter* w = poppers_.first()) {
       const bool single = w->the_role() == detail::queue_waiter::role::pop;
@@ -189,7 +190,7 @@ work_list queue_base::match_wait_queues() noexcept {
       moved = moved || w->moved_ != before;
       if (!done && !is_over()) {
         if (!is_batch_impossible(*w)) break;
-        if (claim_or_remove(*w)) complete_waiter(*w, detail::queue_outcome::exhausted, woken);
+        if (claim_or_remove(*w)) complete_waiter(*w, wait_outcome::exhausted, woken);
         continue;
       }
       if (w->is_selected() && !single && !w->claim()) {  // others may take what a batch returns
@@ -199,11 +200,10 @@ work_list queue_base::match_wait_queues() noexcept {
       }
       if (!done && !(w->the_role() == detail::queue_waiter::role::pop_up_to && w->moved_ > 0)) {
         return_held(*w);  // the next waiting operation may need no more than these items
-        complete_waiter(*w, cause_ ? detail::queue_outcome::failed : detail::queue_outcome::closed,
-                        woken);
+        complete_waiter(*w, cause_ ? wait_outcome::failed : wait_outcome::closed, woken);
         continue;
       }
-      complete_waiter(*w, detail::queue_outcome::done, woken);
+      complete_waiter(*w, wait_outcome::done, woken);
     }
   }
   update_fast_path();
@@ -323,7 +323,7 @@ bool queue_base::begin_general(detail::queue_waiter& w) {
     waiter_list<detail::queue_waiter>& wait_queue = w.is_push() ? pushers_ : poppers_;
     (w.is_push() ? pushing_ : popping_).remember(w.task());
     if (w.is_push() && closed_) {
-      w.outcome_ = cause_ ? detail::queue_outcome::failed : detail::queue_outcome::closed;
+      w.outcome_ = cause_ ? wait_outcome::failed : wait_outcome::closed;
       static_cast<void>(w.claim());
       waits = false;
     } else {
@@ -399,7 +399,7 @@ bool queue_base::try_remove_waiter(detail::queue_waiter& w) noexcept {
     const bool was_first = w.previous_ == nullptr;
     if (!w.is_push()) return_held(w);
     work_list self;
-    complete_waiter(w, detail::queue_outcome::cancelled, self);
+    complete_waiter(w, wait_outcome::cancelled, self);
     if (Wake) woken.append(self);
     if (was_first || budget_) {
       work_list others = match_waiters();  // later operations advance
@@ -429,7 +429,7 @@ bool queue_base::close() noexcept {
   return true;
 }
 
-work_list queue_base::close_and_match(detail::queue_outcome for_pushes) noexcept {
+work_list queue_base::close_and_match(wait_outcome for_pushes) noexcept {
   work_list woken;
   if (!closed_) close_now(woken, for_pushes);
   work_list others = match_waiters();
@@ -441,7 +441,7 @@ void queue_base::close_and_cancel() noexcept {
   work_list woken;
   {
     const change_lock lock(*this);
-    woken = close_and_match(detail::queue_outcome::cancelled);
+    woken = close_and_match(wait_outcome::cancelled);
   }
   wake_all(woken.front());
 }
@@ -454,7 +454,7 @@ void queue_base::fail(std::exception_ptr cause) noexcept {
     const change_lock lock(*this);
     if (cause_) return;  // the first cause counts
     cause_ = std::move(cause);
-    woken = close_and_match(detail::queue_outcome::failed);
+    woken = close_and_match(wait_outcome::failed);
   }
   wake_all(woken.front());
 }

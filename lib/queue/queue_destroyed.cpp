@@ -21,7 +21,8 @@ void queue_base::abort_destroyed_in_use() const noexcept LEAT_NO_ANALYSIS {
   detail::print_exception_in_flight();
   try {
     for (const waiter_list<detail::queue_waiter>* wait_queue : {&pushers_, &poppers_}) {
-      for (const detail::queue_waiter* w = wait_queue->first(); w; w = waiter_list<detail::queue_waiter>::after(*w)) {
+      for (const detail::queue_waiter* w = wait_queue->first(); w;
+           w = waiter_list<detail::queue_waiter>::after(*w)) {
         if (w == &close_marker_) continue;
         detail::waiting_operation operation = w->operation();
         if (const task_context* const task = w->waiting_task())

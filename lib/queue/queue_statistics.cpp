@@ -132,10 +132,12 @@ void queue_base::list_now(detail::object_state& state) const noexcept {
   state.size = size_now();
   state.closed = closed_;
   state.close_waits = close_pending_;
-  for (const detail::queue_waiter* w = pushers_.first(); w; w = waiter_list<detail::queue_waiter>::after(*w)) {
+  for (const detail::queue_waiter* w = pushers_.first(); w;
+       w = waiter_list<detail::queue_waiter>::after(*w)) {
     if (w != &close_marker_) state.waiting.push_back(w->operation());
   }
-  for (const detail::queue_waiter* w = poppers_.first(); w; w = waiter_list<detail::queue_waiter>::after(*w)) {
+  for (const detail::queue_waiter* w = poppers_.first(); w;
+       w = waiter_list<detail::queue_waiter>::after(*w)) {
     state.waiting.push_back(w->operation());
   }
 }

@@ -91,7 +91,7 @@ void queue_base::undo(detail::queue_waiter& w) noexcept {
   if (!w.has_items()) return;
   try {
     undo_pop(w);
-    w.outcome_ = detail::queue_outcome::cancelled;
+    w.outcome_ = wait_outcome::cancelled;
   } catch (...) {
     // The pop stays complete.
   }

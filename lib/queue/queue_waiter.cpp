@@ -15,11 +15,11 @@
 namespace leat::detail {
 
 const wait_operation::kind queue_waiter::push_kind{
-    "push to", &queue_waiter::cancel, &queue_waiter::describe,
-    &queue_waiter::inspect, nullptr, "queue"};
+    "push to", &queue_waiter::cancel, &queue_waiter::describe, &queue_waiter::inspect, nullptr,
+    "queue"};
 const wait_operation::kind queue_waiter::pop_kind{
-    "pop from", &queue_waiter::cancel, &queue_waiter::describe,
-    &queue_waiter::inspect, nullptr, "queue"};
+    "pop from", &queue_waiter::cancel, &queue_waiter::describe, &queue_waiter::inspect, nullptr,
+    "queue"};
 
 void queue_waiter::cancel(wait_operation& w) noexcept {
   auto& self = static_cast<queue_waiter&>(w);
@@ -52,9 +52,9 @@ waiting_operation queue_waiter::operation() const noexcept {
 
 std::error_code queue_waiter::outcome_code() const noexcept {
   switch (outcome_) {
-    case queue_outcome::failed: return to_error_code(queue_.failure_cause());
-    case queue_outcome::exhausted: return make_error_code(errc::resource_exhausted);
-    case queue_outcome::late: return make_error_code(errc::deadline_exceeded);
+    case wait_outcome::failed: return to_error_code(queue_.failure_cause());
+    case wait_outcome::exhausted: return make_error_code(errc::resource_exhausted);
+    case wait_outcome::late: return make_error_code(errc::deadline_exceeded);
     default: return make_error_code(errc::cancelled);
   }
 }
@@ -83,9 +83,9 @@ failure queue_waiter::cancelled() const {
 
 partial_push_error queue_waiter::partial() const {
   const std::error_code ec = error();
-  if (outcome_ != queue_outcome::failed) {
+  if (outcome_ != wait_outcome::failed) {
     std::string message = text();
-    if (outcome_ == queue_outcome::late) message += ": timed out";
+    if (outcome_ == wait_outcome::late) message += ": timed out";
     if (const limit_end* const by = limit()) message += limit_text(*by);
     return {ec, message, moved_};
   }
@@ -103,8 +103,8 @@ failure queue_waiter::exhausted() const {
 failure queue_waiter::late() const { return {error(), text() + ": timed out without effect"}; }
 
 void queue_waiter::throw_outcome() const {
-  if (outcome_ == queue_outcome::exhausted) throw exhausted();
-  const bool failed = outcome_ == queue_outcome::failed;
+  if (outcome_ == wait_outcome::exhausted) throw exhausted();
+  const bool failed = outcome_ == wait_outcome::failed;
   if (is_push_many() && !(failed && moved_ == 0)) throw partial();
   if (failed) std::rethrow_exception(queue_.failure_cause());
   throw late();

@@ -53,7 +53,9 @@ bool queue_base::can_add_next(const detail::queue_waiter& w) const noexcept LEAT
 // Returns the first waiting push if the number of items does not prevent it; otherwise null.
 const detail::queue_waiter* queue_base::first_push_within_capacity() const noexcept {
   const detail::queue_waiter* const w = pushers_.first();
-  return w && w->the_role() != detail::queue_waiter::role::close && size_now() < capacity_ ? w : nullptr;
+  return w && w->the_role() != detail::queue_waiter::role::close && size_now() < capacity_
+             ? w
+             : nullptr;
 }
 
 // A push that waits for memory and a pop that waits for the minimum size must not wait for each

@@ -11,12 +11,12 @@
 namespace leat::detail {
 
 constinit const wait_operation::kind broadcast_base::receive_kind =
-    sync_waiter::kind_of("receive from", "broadcast");
+    synchronizer_waiter::kind_of("receive from", "broadcast");
 constinit const wait_operation::kind broadcast_base::send_kind =
-    sync_waiter::kind_of("send to", "broadcast");
+    synchronizer_waiter::kind_of("send to", "broadcast");
 
 broadcast_base::broadcast_base(std::size_t capacity, lag_policy policy, std::string name)
-    : sync_base("broadcast", order::as_ready, std::move(name)), policy_(policy) {
+    : synchronizer("broadcast", order::as_ready, std::move(name)), policy_(policy) {
   if (capacity == 0) {
     std::string text;
     append_name_to(text);
@@ -77,7 +77,7 @@ bool broadcast_base::close() noexcept {
     if (closed_) return false;
     closed_ = true;
     // The receivers that wait have read everything, and a send that waits has no space.
-    woken = end_all(sync_outcome::closed);
+    woken = end_all(wait_outcome::closed);
   }
   wake_all(woken);
   return true;
@@ -147,18 +147,18 @@ work_list broadcast_base::serve_after_read() noexcept {
 
 // ---------------------------------------------------------------------------------- the wait queue
 
-bool broadcast_base::is_ready(const sync_waiter& w) const noexcept {
+bool broadcast_base::is_ready(const synchronizer_waiter& w) const noexcept {
   if (&w.what() == &send_kind) return !is_full();
-  return has_value_for(*reinterpret_cast<const broadcast_position*>(w.request_));
+  return has_value_for(*reinterpret_cast<const broadcast_position*>(w.request()));
 }
 
-void broadcast_base::grant(sync_waiter& w) noexcept {
-  if (&w.what() == &send_kind) store(reinterpret_cast<void*>(w.request_));
+void broadcast_base::grant(synchronizer_waiter& w) noexcept {
+  if (&w.what() == &send_kind) store(reinterpret_cast<void*>(w.request()));
 }
 
-sync_outcome broadcast_base::outcome_if_closed(const sync_waiter& w) const noexcept {
+wait_outcome broadcast_base::outcome_if_closed(const synchronizer_waiter& w) const noexcept {
   const bool has_value = &w.what() == &receive_kind && is_ready(w);
-  return closed_ && !has_value ? sync_outcome::closed : sync_outcome::waiting;
+  return closed_ && !has_value ? wait_outcome::closed : wait_outcome::waiting;
 }
 
 void broadcast_base::append_state_to(std::string& text) const {
@@ -176,7 +176,7 @@ void broadcast_base::append_state_to(std::string& text) const {
   text += closed_ ? ", closed)" : ")";
 }
 
-void broadcast_base::inspect(const sync_waiter&, wait_target& target) const {
+void broadcast_base::inspect(const synchronizer_waiter&, wait_target& target) const {
   target.size = static_cast<std::size_t>(end_ - begin_);
   target.capacity = unread_.size();
   target.closed = closed_;

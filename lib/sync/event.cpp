@@ -5,14 +5,14 @@
 namespace leat {
 
 constinit const wait_operation::kind event::set_operation::wait_kind =
-    detail::sync_waiter::kind_of("wait for", "event");
+    synchronizer_waiter::kind_of("wait for", "event");
 
 void event::set() noexcept {
   work_list woken;
   {
     const detail::biased_lock lock(mutex_);
     set_.store(true, std::memory_order_release);  // pairs with is_set()
-    woken = end_all(detail::sync_outcome::done);
+    woken = end_all(wait_outcome::done);
   }
   wake_all(woken);
 }

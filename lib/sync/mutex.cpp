@@ -5,14 +5,14 @@
 namespace leat {
 
 constinit const wait_operation::kind mutex::lock_operation::wait_kind =
-    detail::sync_waiter::kind_of("lock", "mutex");
+    synchronizer_waiter::kind_of("lock", "mutex");
 
-bool mutex::try_lock_among_threads(detail::sync_caller caller) noexcept {
+bool mutex::try_lock_among_threads(caller caller) noexcept {
   const detail::biased_lock lock(mutex_);
   return take_for(caller);
 }
 
-void mutex::grant(detail::sync_waiter& w) noexcept {
+void mutex::grant(synchronizer_waiter& w) noexcept {
   semaphore_base::grant(w);
   holder_ = detail::lock_holder::of(w, about_now());
 }
@@ -21,8 +21,8 @@ void mutex::append_state_to(std::string& text) const {
   if (free_ == 0) holder_.append_to(text, time_of_waiting());
 }
 
-void mutex::inspect(const detail::sync_waiter& w, wait_target& target) const {
-  target.certain = (w.flags_ & waiter::limited) == 0;
+void mutex::inspect(const synchronizer_waiter& w, wait_target& target) const {
+  target.certain = !w.is_limited();
   holder_.inspect(target, time_of_waiting());
 }
 

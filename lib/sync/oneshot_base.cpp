@@ -3,9 +3,9 @@
 namespace leat::detail {
 
 constinit const wait_operation::kind oneshot_base::receive_kind =
-    sync_waiter::kind_of("receive from", "oneshot");
+    synchronizer_waiter::kind_of("receive from", "oneshot");
 constinit const wait_operation::kind oneshot_base::closed_kind =
-    sync_waiter::kind_of("wait for the receiver of", "oneshot");
+    synchronizer_waiter::kind_of("wait for the receiver of", "oneshot");
 
 // An end that leaves while its own operation waits would leave the operation without an end.
 void oneshot_base::leave(end which) noexcept {
@@ -13,8 +13,8 @@ void oneshot_base::leave(end which) noexcept {
   work_list woken;
   {
     const biased_lock lock(mutex_);
-    for (const sync_waiter* w = waiting_.first(); w; w = waiting_.after(*w)) {
-      if (w->request_ == own)
+    for (const synchronizer_waiter* w = waiting_.first(); w; w = waiting_.after(*w)) {
+      if (w->request() == own)
         abort_misused("end destroyed while its operation waits: join the waiting task first");
     }
     if (which == end::receiver && reads_ != 0)

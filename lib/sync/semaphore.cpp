@@ -16,7 +16,7 @@ constexpr std::size_t practically_unlimited = SIZE_MAX / 2;
 }  // namespace
 
 constinit const wait_operation::kind semaphore::acquire_operation::wait_kind =
-    detail::sync_waiter::kind_of("acquire", "semaphore");
+    synchronizer_waiter::kind_of("acquire", "semaphore");
 
 semaphore::semaphore(std::size_t permits, std::size_t maximum, std::string name)
     : semaphore_base("semaphore", permits, maximum, std::move(name)) {
@@ -44,18 +44,18 @@ bool semaphore::close() noexcept {
     const detail::biased_lock lock(mutex_);
     if (closed_) return false;
     closed_ = true;
-    woken = end_all(detail::sync_outcome::closed);
+    woken = end_all(wait_outcome::closed);
   }
   wake_all(woken);
   return true;
 }
 
-bool semaphore::try_acquire_among_threads(std::size_t count, detail::sync_caller caller) noexcept {
+bool semaphore::try_acquire_among_threads(std::size_t count, caller caller) noexcept {
   const detail::biased_lock lock(mutex_);
   return take_for(count, caller);
 }
 
-void semaphore::grant(detail::sync_waiter& w) noexcept {
+void semaphore::grant(synchronizer_waiter& w) noexcept {
   semaphore_base::grant(w);
   holders_.remember(w.task());
 }
@@ -66,7 +66,7 @@ void semaphore::append_state_to(std::string& text) const {
   detail::append_text(text, " free", closed_ ? ", closed)" : ")");
 }
 
-void semaphore::inspect(const detail::sync_waiter&, wait_target& target) const {
+void semaphore::inspect(const synchronizer_waiter&, wait_target& target) const {
   target.size = free_;
   target.capacity = maximum_;
   target.closed = closed_;

@@ -42,11 +42,11 @@ bool semaphore_base::add_permits(std::size_t count) noexcept {
 work_list semaphore_base::serve_permits() noexcept {
   const scheduler* const here = scheduler::current();
   work_list woken;
-  while (sync_waiter* const w = waiting_.first()) {
-    if (w->request_ > free_) break;
+  while (synchronizer_waiter* const w = waiting_.first()) {
+    if (w->request() > free_) break;
     if (w->claim()) {
       grant(*w);
-      w->outcome_ = sync_outcome::done;
+      w->set_outcome(wait_outcome::done);
       wake_later(*w, here, woken);
     }
     waiting_.remove_first();

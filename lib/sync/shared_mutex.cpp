@@ -8,18 +8,18 @@
 namespace leat {
 
 constinit const wait_operation::kind shared_mutex::exclusive_kind =
-    detail::sync_waiter::kind_of("lock", "shared_mutex");
+    synchronizer_waiter::kind_of("lock", "shared_mutex");
 constinit const wait_operation::kind shared_mutex::shared_kind =
-    detail::sync_waiter::kind_of("lock_shared", "shared_mutex");
+    synchronizer_waiter::kind_of("lock_shared", "shared_mutex");
 
-bool shared_mutex::try_lock_among_threads(std::size_t count, detail::sync_caller caller) noexcept {
+bool shared_mutex::try_lock_among_threads(std::size_t count, caller caller) noexcept {
   const detail::biased_lock lock(mutex_);
   return take_for(count, caller);
 }
 
-void shared_mutex::grant(detail::sync_waiter& w) noexcept {
+void shared_mutex::grant(synchronizer_waiter& w) noexcept {
   semaphore_base::grant(w);
-  note_holder(w.request_, detail::lock_holder::of(w, about_now()));
+  note_holder(w.request(), detail::lock_holder::of(w, about_now()));
 }
 
 void shared_mutex::append_state_to(std::string& text) const {
@@ -32,15 +32,15 @@ void shared_mutex::append_state_to(std::string& text) const {
 
 // A reader waits for the writer that holds the lock or, if readers hold it, for a waiting writer.
 // A writer waits for everyone who holds the lock.
-void shared_mutex::inspect(const detail::sync_waiter& w, wait_target& target) const {
+void shared_mutex::inspect(const synchronizer_waiter& w, wait_target& target) const {
   if (free_ == 0) {
-    target.certain = (w.flags_ & waiter::limited) == 0;
+    target.certain = !w.is_limited();
     writer_.inspect(target, time_of_waiting());
-  } else if (w.request_ == everything) {
+  } else if (w.request() == everything) {
     target.partners = readers_.all();
   } else if (waiting_.first() != &w) {
-    const detail::sync_waiter& writer = *waiting_.first();
-    target.certain = (w.flags_ & waiter::limited) == 0 && (writer.flags_ & waiter::limited) == 0 && !writer.is_selected();
+    const synchronizer_waiter& writer = *waiting_.first();
+    target.certain = !w.is_limited() && !writer.is_limited() && !writer.is_selected();
     target.partners = {writer.task()};
   }
 }

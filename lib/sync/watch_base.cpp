@@ -7,7 +7,7 @@
 namespace leat::detail {
 
 constinit const wait_operation::kind watch_base::change_kind =
-    sync_waiter::kind_of("wait for a change of", "watch");
+    synchronizer_waiter::kind_of("wait for a change of", "watch");
 
 watch_base::~watch_base() LEAT_NO_ANALYSIS {
   if (unread_ != 0)
@@ -20,7 +20,7 @@ bool watch_base::close() noexcept {
     const biased_lock lock(mutex_);
     if (closed_) return false;
     closed_ = true;
-    woken = end_all(sync_outcome::closed);
+    woken = end_all(wait_outcome::closed);
   }
   wake_all(woken);
   return true;

@@ -8,7 +8,7 @@
 
 namespace queue_ends_model {
 
-using leat::detail::queue_outcome;
+using leat::wait_outcome;
 using leat::detail::queue_waiter;
 using model::item;
 using model::sleeper;
@@ -27,8 +27,8 @@ class cancelled_pop final : public model::program {
     }
   }
   void finish() override {
-    const bool got = outcome_ == queue_outcome::done;
-    model::require(got || outcome_ == queue_outcome::cancelled, "neither done nor cancelled");
+    const bool got = outcome_ == wait_outcome::done;
+    model::require(got || outcome_ == wait_outcome::cancelled, "neither done nor cancelled");
     if (got) {
       const item it = operation_.slot.take();
       ledger_.took(0, it);
@@ -40,7 +40,7 @@ class cancelled_pop final : public model::program {
   queue queue_{1};
   leat::detail::pop_operation<item> operation_;
   sleeper pop_{queue_, operation_};
-  queue_outcome outcome_ = queue_outcome::waiting;
+  wait_outcome outcome_ = wait_outcome::waiting;
   model::ledger ledger_;
 };
 
@@ -62,8 +62,8 @@ class cancelled_push final : public model::program {
     }
   }
   void finish() override {
-    const bool in = outcome_ == queue_outcome::done;
-    model::require(in || outcome_ == queue_outcome::cancelled, "neither done nor cancelled");
+    const bool in = outcome_ == wait_outcome::done;
+    model::require(in || outcome_ == wait_outcome::cancelled, "neither done nor cancelled");
     model::require(value_.is_gone() == in, "the item is in two places, or in none");
     while (const auto it = queue_.try_pop()) ledger_.took(0, *it);
     ledger_.check(1, in ? 2 : 1);
@@ -73,7 +73,7 @@ class cancelled_push final : public model::program {
   item value_{0, 1};
   leat::detail::push_operation<item> operation_{&value_};
   sleeper push_{queue_, operation_};
-  queue_outcome outcome_ = queue_outcome::waiting;
+  wait_outcome outcome_ = wait_outcome::waiting;
   model::ledger ledger_;
 };
 
@@ -99,7 +99,7 @@ class cancelled_batch final : public model::program {
     }
   }
   void finish() override {
-    if (outcome_ == queue_outcome::done) {
+    if (outcome_ == wait_outcome::done) {
       model::require(operation_.batch.size() == 2, "a batch was short");
     } else {
       model::require(operation_.batch.empty(), "a cancelled batch kept an item");
@@ -112,7 +112,7 @@ class cancelled_batch final : public model::program {
   queue queue_{2};
   leat::detail::pop_many_operation<item, queue_waiter::role::pop_many> operation_{2};
   sleeper batch_{queue_, operation_};
-  queue_outcome outcome_ = queue_outcome::waiting;
+  wait_outcome outcome_ = wait_outcome::waiting;
   model::ledger ledger_;
 };
 
@@ -128,7 +128,7 @@ class batch_makes_way final : public model::program {
  private:
   void thread(unsigned index) override {
     if (index == 0) {
-      model::require(batch_.sleep() == queue_outcome::cancelled, "a batch was made of one item");
+      model::require(batch_.sleep() == wait_outcome::cancelled, "a batch was made of one item");
       ended_.store(true, std::memory_order_relaxed);
     } else if (index == 1) {
       if (const auto it = queue_.wait_pop()) ledger_.took(0, *it);
@@ -251,32 +251,32 @@ class ended final : public model::program {
     item it(0, n);
     leat::detail::push_operation<item> operation{&it};
     sleeper self(queue_, operation);
-    const queue_outcome o = self.sleep();
-    entered_ += o == queue_outcome::done;
-    model::require(it.is_gone() == (o == queue_outcome::done), "a push that failed took its item");
-    if (o == queue_outcome::done) {
+    const wait_outcome o = self.sleep();
+    entered_ += o == wait_outcome::done;
+    model::require(it.is_gone() == (o == wait_outcome::done), "a push that failed took its item");
+    if (o == wait_outcome::done) {
       model::require(entered_ == n + 1, "a push succeeded after one that found the queue closed");
     } else if constexpr (how == end::fail) {
       // A failed queue fails the waiting operations and all later ones.
-      model::require(o == queue_outcome::failed, "a push did not see the failure");
+      model::require(o == wait_outcome::failed, "a push did not see the failure");
     } else if constexpr (how == end::close_and_cancel) {
-      model::require(o == queue_outcome::cancelled || o == queue_outcome::closed,
+      model::require(o == wait_outcome::cancelled || o == wait_outcome::closed,
                      "a push did not see the close");
     } else {
-      model::require(o == queue_outcome::closed, "a push did not see the close");
+      model::require(o == wait_outcome::closed, "a push did not see the close");
     }
   }
 
   bool pop() {
     leat::detail::pop_operation<item> operation;
     sleeper self(queue_, operation);
-    const queue_outcome o = self.sleep();
-    if (o == queue_outcome::done) {
+    const wait_outcome o = self.sleep();
+    if (o == wait_outcome::done) {
       const item it = operation.slot.take();
       ledger_.took(0, it);
       return true;
     }
-    model::require(o == (how == end::fail ? queue_outcome::failed : queue_outcome::closed),
+    model::require(o == (how == end::fail ? wait_outcome::failed : wait_outcome::closed),
                    "a pop did not see the end");
     return false;
   }

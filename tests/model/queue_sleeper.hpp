@@ -10,8 +10,6 @@ namespace model {
 // A waiting operation on which one thread sleeps while another may cancel it. It returns the result
 // as a value.
 class sleeper final : public leat::detail::queue_waiter {
-  using queue_outcome = leat::detail::queue_outcome;
-
  public:
   template <class Operation>
   sleeper(leat::queue_base& q, Operation& operation)
@@ -24,14 +22,16 @@ class sleeper final : public leat::detail::queue_waiter {
     };
   }
 
-  queue_outcome sleep() { return queue_.begin(*this) ? outcome_ : wait(); }
+  leat::wait_outcome sleep() { return queue_.begin(*this) ? outcome_ : wait(); }
   // For a provisional pop, which commit() or undo() of the queue ends.
-  queue_outcome sleep_provisional() { return queue_.begin_provisional(*this) ? outcome_ : wait(); }
+  leat::wait_outcome sleep_provisional() {
+    return queue_.begin_provisional(*this) ? outcome_ : wait();
+  }
 
  private:
-  queue_outcome wait() {
+  leat::wait_outcome wait() {
     parker_.park();
-    require(outcome_ != queue_outcome::waiting, "a waiter was woken while it waits");
+    require(outcome_ != leat::wait_outcome::waiting, "a waiter was woken while it waits");
     return outcome_;
   }
 

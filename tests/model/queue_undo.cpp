@@ -6,7 +6,7 @@
 
 namespace queue_undo_model {
 
-using leat::detail::queue_outcome;
+using leat::wait_outcome;
 using model::item;
 using model::sleeper;
 using queue = leat::fifo_queue<item>;
@@ -32,15 +32,15 @@ class provisional_pop final : public model::program {
   void pop_and_decide() {
     leat::detail::pop_operation<item> operation;
     sleeper self(queue_, operation);
-    const queue_outcome o = self.sleep_provisional();
-    if (o != queue_outcome::done) {
-      model::require(o == queue_outcome::closed, "neither done nor closed");
+    const wait_outcome o = self.sleep_provisional();
+    if (o != wait_outcome::done) {
+      model::require(o == wait_outcome::closed, "neither done nor closed");
     } else if (what == then::commit) {
       queue_.commit(self);
       ledger_.took(0, operation.slot.take());
     } else {
       queue_.undo(self);
-      model::require(self.outcome_ == queue_outcome::cancelled, "an undo had no effect");
+      model::require(self.outcome_ == wait_outcome::cancelled, "an undo had no effect");
     }
   }
   void finish() override {
@@ -65,7 +65,7 @@ class undone_into_full final : public model::program {
     if (index == 0) {
       leat::detail::pop_operation<item> operation;
       sleeper self(queue_, operation);
-      model::require(self.sleep_provisional() == queue_outcome::done, "a pop found no item");
+      model::require(self.sleep_provisional() == wait_outcome::done, "a pop found no item");
       queue_.undo(self);
     } else if (index == 1) {
       model::require(queue_.wait_push(item(0, 1)), "a push found the queue closed");

@@ -294,7 +294,7 @@ class Finder:
                 changes = {i: ''}
             elif re.fullmatch(r'\d+', text) and not self.is_template_argument(i):
                 changes = {i: str(int(text) + 1)}
-            elif text in OUTCOMES and self.is_at(i - 2, 'queue_outcome'):
+            elif text in OUTCOMES and self.is_at(i - 2, 'wait_outcome'):
                 changes = {i: OUTCOMES[(OUTCOMES.index(text) + 1) % len(OUTCOMES)]}
             elif text == '?':
                 begin = self.begin_of_condition(first, i)

@@ -316,10 +316,8 @@ TEST_CASE("fifo_queue: awaiting an operation twice ends the process with a messa
       }(with_items));
     });
   };
-  CHECK(pop_twice(true).find("operation awaited twice: create a new one") !=
-        std::string::npos);
-  CHECK(pop_twice(false).find("operation awaited twice: create a new one") !=
-        std::string::npos);
+  CHECK(pop_twice(true).find("operation awaited twice: create a new one") != std::string::npos);
+  CHECK(pop_twice(false).find("operation awaited twice: create a new one") != std::string::npos);
 }
 
 }  // namespace fifo_queue_test

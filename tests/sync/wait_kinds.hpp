@@ -6,7 +6,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "leat/queue/completion_tokens.hpp"
+#include "leat/queue/fifo_queue.hpp"
 #include "leat/sync.hpp"
+#include "sync/own_operations.hpp"
 
 namespace leat_test {
 
@@ -178,11 +181,49 @@ struct waiting_next {
   bool remains() { return receiver.try_next().has_value(); }
 };
 
+struct waiting_take {
+  static constexpr const char* words = "take from ticket_box 'thing'";
+  ticket_box object{"thing"};
+
+  auto wait(std::source_location where = std::source_location::current()) {
+    return object.take(where);
+  }
+  template <class... Limits>
+  bool wait_blocking(Limits&&... limits) {
+    return object.wait_take(std::forward<Limits>(limits)...);
+  }
+  template <class Token>
+  auto async_wait(Token&& token) {
+    return object.async_take(std::forward<Token>(token));
+  }
+  void wake() { object.give(); }
+  bool remains() { return object.try_take(); }
+};
+
+struct waiting_pop {
+  static constexpr const char* words = "pop from queue 'thing'";
+  leat::fifo_queue<std::unique_ptr<int>> object{1, "thing"};
+
+  auto wait(std::source_location where = std::source_location::current()) {
+    return object.pop(where);
+  }
+  template <class... Limits>
+  bool wait_blocking(Limits&&... limits) {
+    return object.wait_pop(std::forward<Limits>(limits)...).has_value();
+  }
+  template <class Token>
+  auto async_wait(Token&& token) {
+    return object.async_pop(std::forward<Token>(token));
+  }
+  void wake() { static_cast<void>(object.try_push(std::make_unique<int>(1))); }
+  bool remains() { return object.try_pop().has_value(); }
+};
+
 #define LEAT_TEST_WAITS_OF_ALL_FORMS                                                           \
   leat_test::waiting_acquire, leat_test::waiting_lock<leat::mutex>,                            \
       leat_test::waiting_lock<leat::shared_mutex>, leat_test::waiting_shared_lock,             \
       leat_test::waiting_for_event, leat_test::waiting_for_change, leat_test::waiting_receive, \
-      leat_test::waiting_next
+      leat_test::waiting_next, leat_test::waiting_take, leat_test::waiting_pop
 #define LEAT_TEST_WAITS LEAT_TEST_WAITS_OF_ALL_FORMS, leat_test::waiting_for_receiver
 
 }  // namespace leat_test

@@ -351,15 +351,15 @@ def describe_branch(branch, now):
     return f'{verb_of(wait)} {words_of(wait, now)}'
 
 
-OUTCOMES = ['', 'completed', 'closed', 'cancelled', 'expired']  # of sync_outcome
+OUTCOMES = ['', 'completed', 'closed', 'cancelled', 'expired']  # of wait_outcome
 
 
 def describe_primitive(wait, _now):
-    w = as_type(wait.address, 'leat::detail::sync_waiter')
+    w = as_type(wait.address, 'leat::synchronizer_waiter')
     if not boolean(w['linked_']['_M_base']['_M_i']):
         outcome = OUTCOMES[int(w['outcome_'])]
         return string_view(wait['kind_'].dereference()['object']) + (f', {outcome}' if outcome else '')
-    o = as_type(w['object_'], 'leat::detail::sync_base')
+    o = as_type(w['object_'], 'leat::synchronizer')
     name = std_string(o['name_'])
     return o['registration_']['type_'].string() + (f" '{name}'" if name else '')
 

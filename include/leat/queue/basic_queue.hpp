@@ -157,8 +157,7 @@ class basic_queue
   template <asio::completion_token_for<void(std::error_code, bool)> Token>
   auto async_push(T value, Token&& token,
                   std::source_location where = std::source_location::current()) {
-    return initiate<push_copy_operation>(where, std::forward<Token>(token), this,
-                                                 std::move(value));
+    return initiate<push_copy_operation>(where, std::forward<Token>(token), this, std::move(value));
   }
 
   /// Removes the next item like pop(), with an Asio completion token; see async_push().
@@ -201,8 +200,8 @@ class basic_queue
                                std::source_location where = std::source_location::current())
     requires(!std::same_as<T, bool>)  // std::vector<bool> is not contiguous
   {
-    return await_operation<detail::push_owned_operation<T, push_many_operation>>(where, this,
-                                                                         std::move(items).take());
+    return await_operation<detail::push_owned_operation<T, push_many_operation>>(
+        where, this, std::move(items).take());
   }
 
   /// Removes `count` items, waiting until it has all of them. `count` may exceed the capacity,
@@ -367,12 +366,12 @@ class basic_queue
   auto block_pop_many(std::size_t count, const wait_limit* limit, const location& where,
                       std::vector<T>&& reused = {}) {
     return block_on_operation<pop_many_operation>(limit, where, this, count,
-                                             emptied(std::move(reused)));
+                                                  emptied(std::move(reused)));
   }
   auto block_pop_up_to(std::size_t count, const wait_limit* limit, const location& where,
                        std::vector<T>&& reused = {}) {
     return block_on_operation<pop_up_to_operation>(limit, where, this, count,
-                                              emptied(std::move(reused)));
+                                                   emptied(std::move(reused)));
   }
 };
 

@@ -301,16 +301,15 @@ class queue_base {
       LEAT_REQUIRES(mutex_);
   void remove_waiter(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   [[nodiscard]] bool claim_or_remove(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
-  void complete_waiter(detail::queue_waiter& w, detail::queue_outcome outcome,
-                       work_list& woken) noexcept LEAT_REQUIRES(mutex_);
+  void complete_waiter(detail::queue_waiter& w, wait_outcome outcome, work_list& woken) noexcept
+      LEAT_REQUIRES(mutex_);
   [[gnu::cold]] bool become_provisional(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   void leave_provisional(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   void restore_items(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   void return_held(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
-  void close_now(work_list& woken, detail::queue_outcome for_pushes) noexcept LEAT_REQUIRES(mutex_);
+  void close_now(work_list& woken, wait_outcome for_pushes) noexcept LEAT_REQUIRES(mutex_);
 
-  [[nodiscard]] work_list close_and_match(detail::queue_outcome for_pushes) noexcept
-      LEAT_REQUIRES(mutex_);
+  [[nodiscard]] work_list close_and_match(wait_outcome for_pushes) noexcept LEAT_REQUIRES(mutex_);
 
   // -- Whether the next item of a push may be added, and whether a pop may take an item.
   [[nodiscard]] bool has_space_for(const detail::queue_waiter& w) const noexcept
@@ -374,7 +373,8 @@ class queue_base {
   std::uint64_t returned_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t push_waits_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t pop_waits_ LEAT_GUARDED_BY(mutex_) = 0;
-  waiter_list<detail::queue_waiter> provisional_pops_ LEAT_GUARDED_BY(mutex_);  // completed with items
+  waiter_list<detail::queue_waiter> provisional_pops_
+      LEAT_GUARDED_BY(mutex_);  // completed with items
   std::exception_ptr cause_ LEAT_GUARDED_BY(mutex_);
   detail::live_object registration_{this, "queue", &queue_base::report};  // for dump()
   detail::queue_waiter close_marker_;  // the position of a plain close among the pushes

@@ -185,7 +185,7 @@ class tensor_queue
   auto async_push_many(tensor_tuple batch, Token&& token,
                        std::source_location where = std::source_location::current()) {
     return initiate<push_owned_operation>(where, std::forward<Token>(token), &queue_,
-                                                  elements_of(batch));
+                                          elements_of(batch));
   }
 
   /// Removes `count` elements like pop_many(), with an Asio completion token. The batch is created
@@ -243,8 +243,7 @@ class tensor_queue
   using push_owned_operation =
       detail::push_owned_operation<tensor_tuple, typename Queue::push_many_operation>;
   using pop_many_operation = detail::pop_batch_operation<typename Queue::pop_many_operation>;
-  using pop_up_to_operation =
-      detail::pop_batch_operation<typename Queue::pop_up_to_operation>;
+  using pop_up_to_operation = detail::pop_batch_operation<typename Queue::pop_up_to_operation>;
 
   // The implementation of the blocking operations.
   friend blocking_operations<tensor_queue, tensor_tuple, tensor_tuple, tensor_tuple>;

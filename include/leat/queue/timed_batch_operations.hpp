@@ -111,7 +111,8 @@ class timed_batch_operations {
     using part = detail::pop_part_operation<typename Queue::pop_up_to_operation>;
     if (count == 0) co_return std::move(memory);
     detail::collected_items items(q, prepare<part>(q, count, std::move(memory)));
-    std::optional<typename part::batch_type> some = co_await await_operation<part>(where, &q, std::size_t{1});
+    std::optional<typename part::batch_type> some =
+        co_await await_operation<part>(where, &q, std::size_t{1});
     if (!some) co_return std::nullopt;
     const time_point end = deadline_after(scheduler::current()->now(), time);
     items.add(std::move(some));
@@ -131,7 +132,8 @@ class timed_batch_operations {
     Queue& q = self();
     if (count == 0) return std::vector<Item>();
     detail::collected_items items(q, prepare<part>(q, count, {}));
-    std::optional<typename part::batch_type> some = block_on_operation<part>(limit, where, &q, std::size_t{1});
+    std::optional<typename part::batch_type> some =
+        block_on_operation<part>(limit, where, &q, std::size_t{1});
     if (!some) return std::nullopt;
     time_point end = deadline_after(std::chrono::steady_clock::now(), time);
     if (limit) end = std::min(end, limit->deadline());

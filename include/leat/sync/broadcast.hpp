@@ -209,7 +209,7 @@ class broadcast final : public detail::broadcast_base {
     T value;
   };
 
-  struct send_operation : detail::sync_operation<broadcast> {
+  struct send_operation : synchronizer_operation<broadcast> {
     static constexpr const wait_operation::kind& wait_kind = broadcast_base::send_kind;
     static constexpr bool undoable = false;
 
@@ -219,19 +219,17 @@ class broadcast final : public detail::broadcast_base {
     [[nodiscard]] bool try_complete(caller) noexcept {
       return this->object->try_store(std::addressof(value)) == send_result::sent;
     }
-    [[nodiscard]] static bool result(wait_outcome o) noexcept {
-      return o == wait_outcome::done;
-    }
+    [[nodiscard]] static bool result(wait_outcome o) noexcept { return o == wait_outcome::done; }
     static void undo(waiter&) noexcept {}  // the receivers may have received it
 
     T value;
   };
 
-  struct receive_operation : detail::sync_operation<broadcast> {
+  struct receive_operation : synchronizer_operation<broadcast> {
     static constexpr const wait_operation::kind& wait_kind = broadcast_base::receive_kind;
 
     receive_operation(broadcast& b, detail::broadcast_position& r) noexcept
-        : detail::sync_operation<broadcast>(&b), receiver(&r) {}
+        : synchronizer_operation<broadcast>(&b), receiver(&r) {}
 
     [[nodiscard]] std::size_t request() const noexcept {
       return reinterpret_cast<std::size_t>(receiver);

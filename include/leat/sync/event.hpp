@@ -10,7 +10,7 @@
 #include <asio/async_result.hpp>
 
 #include "leat/async/wait_limit.hpp"
-#include "leat/sync/detail/sync_base.hpp"
+#include "leat/sync/synchronizer.hpp"
 
 namespace leat {
 
@@ -28,11 +28,11 @@ namespace leat {
 ///
 /// Thread safety: thread-safe. A waiting task resumes on its own scheduler, never inside set().
 /// Cost: set() takes O(1) for each waiting operation, all others O(1). No allocation.
-class event final : public detail::sync_base {
+class event final : public synchronizer {
  public:
   /// Creates an event that is not set. `name` appears in messages and dumps.
   explicit event(std::string name = {}) noexcept
-      : sync_base("event", order::as_ready, std::move(name)) {}
+      : synchronizer("event", order::as_ready, std::move(name)) {}
   ~event() override { unregister(); }
 
   /// Sets the event and wakes all operations that wait.
@@ -81,7 +81,7 @@ class event final : public detail::sync_base {
   }
 
  private:
-  struct set_operation : detail::sync_operation<event> {
+  struct set_operation : synchronizer_operation<event> {
     static const wait_operation::kind wait_kind;
 
     [[nodiscard]] static std::size_t request() noexcept { return 1; }
@@ -96,13 +96,13 @@ class event final : public detail::sync_base {
     static void undo(waiter&) noexcept {}
   };
 
-  [[nodiscard]] bool is_ready(const detail::sync_waiter&) const noexcept override
+  [[nodiscard]] bool is_ready(const synchronizer_waiter&) const noexcept override
       LEAT_REQUIRES(mutex_) {
     return set_.load(std::memory_order_relaxed);
   }
-  void grant(detail::sync_waiter&) noexcept override LEAT_REQUIRES(mutex_) {}
+  void grant(synchronizer_waiter&) noexcept override LEAT_REQUIRES(mutex_) {}
   void append_state_to(std::string& text) const override LEAT_REQUIRES(mutex_);
-  void inspect(const detail::sync_waiter&, wait_target&) const override LEAT_REQUIRES(mutex_) {}
+  void inspect(const synchronizer_waiter&, wait_target&) const override LEAT_REQUIRES(mutex_) {}
 
   std::atomic<bool> set_{false};  // changes under the lock
 };

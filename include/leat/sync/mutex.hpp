@@ -100,14 +100,14 @@ class mutex final : public detail::semaphore_base {
   }
 
  private:
-  struct lock_operation : detail::sync_operation<mutex> {
+  struct lock_operation : synchronizer_operation<mutex> {
     static const wait_operation::kind wait_kind;
 
     [[nodiscard]] static std::size_t request() noexcept { return 1; }
     [[nodiscard]] bool try_complete(caller c) const noexcept { return try_lock(*object, c); }
     // Not inlined, so that `caller` is passed in registers: g++ would copy it through memory.
-    [[nodiscard, gnu::noinline]] static bool try_lock(
-        mutex& m, detail::sync_caller caller) noexcept LEAT_NO_ANALYSIS {
+    [[nodiscard, gnu::noinline]] static bool try_lock(mutex& m,
+                                                      caller caller) noexcept LEAT_NO_ANALYSIS {
       if (!m.mutex_.try_lock_as_owner()) [[unlikely]]
         return m.try_lock_among_threads(caller);
       const bool taken = m.take_for(caller);
@@ -118,15 +118,15 @@ class mutex final : public detail::semaphore_base {
     void undo(waiter&) const noexcept { object->release_held(1); }
   };
 
-  bool take_for(detail::sync_caller caller) noexcept LEAT_REQUIRES(mutex_) {
+  bool take_for(caller caller) noexcept LEAT_REQUIRES(mutex_) {
     if (!try_take(1)) return false;
     holder_ = {id_of(caller), caller.where, about_now(caller)};
     return true;
   }
-  bool try_lock_among_threads(detail::sync_caller caller) noexcept;
-  void grant(detail::sync_waiter& w) noexcept override LEAT_REQUIRES(mutex_);
+  bool try_lock_among_threads(caller caller) noexcept;
+  void grant(synchronizer_waiter& w) noexcept override LEAT_REQUIRES(mutex_);
   void append_state_to(std::string& text) const override LEAT_REQUIRES(mutex_);
-  void inspect(const detail::sync_waiter& w, wait_target& target) const override
+  void inspect(const synchronizer_waiter& w, wait_target& target) const override
       LEAT_REQUIRES(mutex_);
 
   detail::lock_holder holder_ LEAT_GUARDED_BY(mutex_);  // the last one

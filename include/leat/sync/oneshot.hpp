@@ -53,7 +53,7 @@ struct oneshot {
     void operator()(block* b) const noexcept { b->leave(block::end::receiver); }
   };
 
-  struct closed_operation : detail::sync_operation<block> {
+  struct closed_operation : synchronizer_operation<block> {
     static constexpr const wait_operation::kind& wait_kind = detail::oneshot_base::closed_kind;
     [[nodiscard]] static std::size_t request() noexcept { return block::receiver_leaves; }
     [[nodiscard]] bool try_complete(caller) const noexcept {
@@ -62,12 +62,10 @@ struct oneshot {
     static void result(wait_outcome) noexcept {}
     static void undo(waiter&) noexcept {}
   };
-  struct receive_operation : detail::sync_operation<block> {
+  struct receive_operation : synchronizer_operation<block> {
     static constexpr const wait_operation::kind& wait_kind = detail::oneshot_base::receive_kind;
     [[nodiscard]] static std::size_t request() noexcept { return block::value; }
-    [[nodiscard]] bool try_complete(caller) const noexcept {
-      return this->object->try_read();
-    }
+    [[nodiscard]] bool try_complete(caller) const noexcept { return this->object->try_read(); }
     [[nodiscard]] std::optional<T> result(wait_outcome) const noexcept {
       this->object->end_read();
       return this->object->take();

@@ -119,7 +119,8 @@ class semaphore final : public detail::semaphore_base {
   template <asio::completion_token_for<void(std::error_code, guard)> Token>
   auto async_acquire(std::size_t count, Token&& token,
                      std::source_location where = std::source_location::current()) {
-    return initiate<acquire_operation>(where, std::forward<Token>(token), acquire_operation(*this, count));
+    return initiate<acquire_operation>(where, std::forward<Token>(token),
+                                       acquire_operation(*this, count));
   }
 
   /// Adds `count` permits, up to maximum() free ones, and serves the waiting operations. For
@@ -145,10 +146,10 @@ class semaphore final : public detail::semaphore_base {
   }
 
  private:
-  struct acquire_operation : detail::sync_operation<semaphore> {
+  struct acquire_operation : synchronizer_operation<semaphore> {
     static const wait_operation::kind wait_kind;
 
-    acquire_operation(semaphore& s, std::size_t n) : sync_operation(&s), permits(n) {
+    acquire_operation(semaphore& s, std::size_t n) : synchronizer_operation(&s), permits(n) {
       if (n == 0 || n > s.maximum_) [[unlikely]]
         s.throw_impossible(n);
     }
@@ -157,8 +158,8 @@ class semaphore final : public detail::semaphore_base {
       return try_acquire(*object, permits, c);
     }
     // Not inlined, so that `caller` is passed in registers: g++ would copy it through memory.
-    [[nodiscard, gnu::noinline]] static bool try_acquire(
-        semaphore& s, std::size_t permits, detail::sync_caller caller) noexcept LEAT_NO_ANALYSIS {
+    [[nodiscard, gnu::noinline]] static bool try_acquire(semaphore& s, std::size_t permits,
+                                                         caller caller) noexcept LEAT_NO_ANALYSIS {
       if (!s.mutex_.try_lock_as_owner()) [[unlikely]]
         return s.try_acquire_among_threads(permits, caller);
       const bool taken = s.take_for(permits, caller);
@@ -174,15 +175,15 @@ class semaphore final : public detail::semaphore_base {
   };
 
   [[noreturn, gnu::cold]] void throw_impossible(std::size_t count) const;
-  bool take_for(std::size_t count, detail::sync_caller caller) noexcept LEAT_REQUIRES(mutex_) {
+  bool take_for(std::size_t count, caller caller) noexcept LEAT_REQUIRES(mutex_) {
     if (!try_take(count)) return false;
     holders_.remember(id_of(caller));
     return true;
   }
-  bool try_acquire_among_threads(std::size_t count, detail::sync_caller caller) noexcept;
-  void grant(detail::sync_waiter& w) noexcept override LEAT_REQUIRES(mutex_);
+  bool try_acquire_among_threads(std::size_t count, caller caller) noexcept;
+  void grant(synchronizer_waiter& w) noexcept override LEAT_REQUIRES(mutex_);
   void append_state_to(std::string& text) const override LEAT_REQUIRES(mutex_);
-  void inspect(const detail::sync_waiter& w, wait_target& target) const override
+  void inspect(const synchronizer_waiter& w, wait_target& target) const override
       LEAT_REQUIRES(mutex_);
 
   detail::recent_tasks holders_ LEAT_GUARDED_BY(mutex_);  // the tasks that acquired permits last

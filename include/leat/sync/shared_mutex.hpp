@@ -138,24 +138,22 @@ class shared_mutex final : public detail::semaphore_base {
   static const wait_operation::kind shared_kind;
 
   template <std::size_t Count, class Guard>
-  struct lock_operation : detail::sync_operation<shared_mutex> {
+  struct lock_operation : synchronizer_operation<shared_mutex> {
     static constexpr const wait_operation::kind& wait_kind =
         Count == 1 ? shared_kind : exclusive_kind;
 
     [[nodiscard]] static std::size_t request() noexcept { return Count; }
     [[nodiscard]] bool try_complete(caller c) const noexcept { return try_lock(*this->object, c); }
     // Not inlined, so that `caller` is passed in registers: g++ would copy it through memory.
-    [[nodiscard, gnu::noinline]] static bool try_lock(
-        shared_mutex& m, detail::sync_caller caller) noexcept LEAT_NO_ANALYSIS {
+    [[nodiscard, gnu::noinline]] static bool try_lock(shared_mutex& m,
+                                                      caller caller) noexcept LEAT_NO_ANALYSIS {
       if (!m.mutex_.try_lock_as_owner()) [[unlikely]]
         return m.try_lock_among_threads(Count, caller);
       const bool taken = m.take_for(Count, caller);
       m.mutex_.unlock(true);
       return taken;
     }
-    [[nodiscard]] Guard result(wait_outcome) const noexcept {
-      return Guard(*this->object);
-    }
+    [[nodiscard]] Guard result(wait_outcome) const noexcept { return Guard(*this->object); }
     void undo(waiter&) const noexcept { this->object->release_held(Count); }
   };
 
@@ -166,12 +164,12 @@ class shared_mutex final : public detail::semaphore_base {
     return Guard(*this);
   }
 
-  bool take_for(std::size_t count, detail::sync_caller caller) noexcept LEAT_REQUIRES(mutex_) {
+  bool take_for(std::size_t count, caller caller) noexcept LEAT_REQUIRES(mutex_) {
     if (!try_take(count)) return false;
     note_holder(count, {id_of(caller), caller.where, about_now(caller)});
     return true;
   }
-  bool try_lock_among_threads(std::size_t count, detail::sync_caller caller) noexcept;
+  bool try_lock_among_threads(std::size_t count, caller caller) noexcept;
   void note_holder(std::size_t count, const detail::lock_holder& h) noexcept LEAT_REQUIRES(mutex_) {
     if (count == everything) {
       writer_ = h;
@@ -179,12 +177,12 @@ class shared_mutex final : public detail::semaphore_base {
       readers_.remember(h.task);
     }
   }
-  void grant(detail::sync_waiter& w) noexcept override LEAT_REQUIRES(mutex_);
-  [[nodiscard]] std::size_t requested(const detail::sync_waiter&) const noexcept override {
+  void grant(synchronizer_waiter& w) noexcept override LEAT_REQUIRES(mutex_);
+  [[nodiscard]] std::size_t requested(const synchronizer_waiter&) const noexcept override {
     return 1;
   }
   void append_state_to(std::string& text) const override LEAT_REQUIRES(mutex_);
-  void inspect(const detail::sync_waiter& w, wait_target& target) const override
+  void inspect(const synchronizer_waiter& w, wait_target& target) const override
       LEAT_REQUIRES(mutex_);
 
   detail::lock_holder writer_ LEAT_GUARDED_BY(mutex_);    // the last one

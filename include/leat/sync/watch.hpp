@@ -174,7 +174,7 @@ class watch final : public detail::watch_base {
   }
 
  private:
-  struct change_operation : detail::sync_operation<watch> {
+  struct change_operation : synchronizer_operation<watch> {
     static constexpr const wait_operation::kind& wait_kind = watch_base::change_kind;
 
     [[nodiscard]] std::size_t request() const noexcept { return seen; }

@@ -168,20 +168,17 @@ bool blocking_call::was_cancelled() const noexcept {
 }
 
 std::error_code blocking_call::error_code() const noexcept {
-  if (not_called_ || was_cancelled()) {
-    return make_error_code(ended_by_ ? ended_by_->code : errc::cancelled);
-  }
+  if (not_called_ || was_cancelled()) return end_code();
   return exception_ ? to_error_code(exception_) : std::error_code();
 }
 
 void blocking_call::rethrow_error() {
-  const limit_end by = ended_by_ ? *ended_by_ : limit_end();
   if (not_called_) {
-    throw failure(by.code, "run_blocking: the function was not called" + limit_text(by));
+    throw failure(end_code(), "run_blocking: the function was not called" + end_text());
   }
   if (!exception_) return;
   if (was_cancelled()) {
-    throw failure(by.code, "run_blocking: the function ended early" + limit_text(by));
+    throw failure(end_code(), "run_blocking: the function ended early" + end_text());
   }
   std::rethrow_exception(std::exchange(exception_, nullptr));
 }

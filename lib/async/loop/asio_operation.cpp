@@ -92,7 +92,7 @@ void asio_operation_base::throw_error(std::error_code ec, std::size_t bytes) con
   if (abandoned_) text += ": its handler was destroyed without a call";
   if (bytes > 0)
     text += ": ended after " + std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
-  if (ended_by_ && ec == ended_by_->code) text += limit_text(*ended_by_);
+  if (ec == end_code()) text += end_text();
   if (bytes == 0) throw failure(ec, text);
   throw partial_transfer(ec, text, bytes);
 }

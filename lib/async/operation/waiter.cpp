@@ -7,6 +7,7 @@
 #include "async/dump/process_snapshot.hpp"
 #include "leat/async/detail/select_state.hpp"
 #include "leat/async/operation/detail/blocked_thread.hpp"
+#include "leat/async/operation/irrevocable.hpp"
 
 namespace leat {
 
@@ -77,6 +78,10 @@ failure waiter::failed() const {
   describe_object(text);
   if (outcome_ == wait_outcome::late) text << ": timed out without effect";
   return {error(), std::move(text).str()};
+}
+
+std::string irrevocable_wait::end_text() const {
+  return ended_by_ ? detail::limit_text(*ended_by_) : std::string();
 }
 
 }  // namespace leat

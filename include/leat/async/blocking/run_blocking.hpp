@@ -64,7 +64,7 @@ struct blocking_slot<void> {
 /// The awaitable that run_blocking() returns. Movable until it is awaited.
 template <class F>
 class [[nodiscard]] blocking_operation final : public blocking_call,
-                                              public irrevocable_forms<blocking_operation<F>> {
+                                               public irrevocable_forms<blocking_operation<F>> {
  public:
   using value_type = std::remove_cv_t<typename blocking_result<F>::type>;
   static_assert(!must_be_awaited<std::remove_cvref_t<value_type>>,

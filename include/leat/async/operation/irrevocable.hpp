@@ -4,6 +4,7 @@
 #include <coroutine>
 #include <ostream>
 #include <source_location>
+#include <string>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -18,9 +19,11 @@
 namespace leat {
 
 /// The wait of an operation that cannot be undone once it has started, because code outside leat
-/// performs it: an Asio operation, a function on another thread.
+/// performs it: an Asio operation, a function on another thread. The base of such operations, which
+/// also derive from irrevocable_forms.
 ///
-/// The base of such operations. The author calls ended() on the scheduler of the wait.
+/// When the operation is over, its author calls ended() on the scheduler of the wait. From another
+/// thread, the author posts the wait to that scheduler, with a run function that calls ended().
 class irrevocable_wait : public wait_operation {
  public:
   /// Starts to be a branch of a select.
@@ -53,7 +56,15 @@ class irrevocable_wait : public wait_operation {
     scheduler_->post(*this);
   }
 
-  const detail::limit_end* ended_by_ = nullptr;  ///< while the result is read
+  /// The code of an operation that was asked to end and had no effect: `cancelled`, or the code of
+  /// the limit. Call it only while the result is read.
+  [[nodiscard]] std::error_code end_code() const noexcept {
+    return make_error_code(ended_by_ ? ended_by_->code : errc::cancelled);
+  }
+  /// The limit in words, for the message of that error, such as
+  /// " (limit of 10 ms at service.cpp:9 in serve)"; empty for a stop.
+  [[nodiscard]] std::string end_text() const;
+
   bool wakes_select_ = false;
 
  private:
@@ -62,6 +73,7 @@ class irrevocable_wait : public wait_operation {
   template <class Operation>
   friend class irrevocable_forms;
   int index_ = 0;
+  const detail::limit_end* ended_by_ = nullptr;  // while the result is read
   detail::select_state* select_state_ = nullptr;
 };
 
@@ -85,8 +97,7 @@ template <class Operation>
 class irrevocable_forms {
  public:
   bool await_ready() const noexcept {
-    LEAT_ASSERT(self().is_fresh(),
-                "operation awaited twice: create a new one for each co_await");
+    LEAT_ASSERT(self().is_fresh(), "operation awaited twice: create a new one for each co_await");
     return false;
   }
   bool await_suspend(std::coroutine_handle<> h) {

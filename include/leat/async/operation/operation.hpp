@@ -34,16 +34,15 @@ struct caller {
 /// The object that wakes the wait calls waiter::claim() first, under its own lock. If that returns
 /// true, it gives the waiter what it asked for, sets the outcome, and calls wake().
 template <class O>
-concept operation =
-    std::move_constructible<O> && std::derived_from<typename O::waiter, waiter> &&
-    std::constructible_from<typename O::waiter, O&, const std::source_location&> &&
-    requires(O& o, typename O::waiter& w, caller c) {
-      { o.try_complete(c) } -> std::same_as<bool>;
-      { O::begin(w) } -> std::same_as<bool>;
-      { O::withdraw(w) } noexcept -> std::same_as<bool>;
-      { o.undo(w) } noexcept;
-      { O::undoable } -> std::convertible_to<bool>;
-    };
+concept operation = std::move_constructible<O> && std::derived_from<typename O::waiter, waiter> &&
+                    std::constructible_from<typename O::waiter, O&, const std::source_location&> &&
+                    requires(O& o, typename O::waiter& w, caller c) {
+                      { o.try_complete(c) } -> std::same_as<bool>;
+                      { O::begin(w) } -> std::same_as<bool>;
+                      { O::withdraw(w) } noexcept -> std::same_as<bool>;
+                      { o.undo(w) } noexcept;
+                      { O::undoable } -> std::convertible_to<bool>;
+                    };
 
 /// An operation next to which select() accepts one that is irrevocable.
 template <class O>
@@ -97,9 +96,9 @@ auto result_at_once(O& o) {
 template <class O>
 auto result_after_wait(O& o, const typename O::waiter& w) {
   if constexpr (partial_operation<O>) {
-    return o.result(w.outcome_, w.moved());
+    return o.result(w.outcome(), w.moved());
   } else {
-    return o.result(w.outcome_);
+    return o.result(w.outcome());
   }
 }
 

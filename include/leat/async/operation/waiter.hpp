@@ -15,15 +15,16 @@
 
 namespace leat {
 
-/// The state or the outcome of a wait.
+/// The state or the outcome of a wait. From `cancelled` on, the operation had no effect, apart from
+/// the part that a partial_operation reports, and the forms throw an error.
 enum class wait_outcome : std::uint8_t {
-  waiting,
-  done,
-  closed,
-  cancelled,
-  failed,
-  exhausted,
-  late
+  waiting,    ///< it has not ended
+  done,       ///< completed
+  closed,     ///< ended without an effect, because its object is closed, which is not an error
+  cancelled,  ///< by a stop, a limit or a select
+  failed,     ///< with the error of its object
+  exhausted,  ///< resource_exhausted
+  late        ///< deadline_exceeded, at the limit of a blocked thread
 };
 
 namespace detail {
@@ -43,9 +44,21 @@ struct select_link {
 /// The wait of an operation: what its object keeps in its wait queue. The base of the waits of all
 /// queues and primitives.
 ///
-/// When it ends, one of four continues: a coroutine, a select, a blocked thread or a handler.
+/// When it ends, one of four continues: a coroutine, a select, a blocked thread or a handler. The
+/// object need not know which.
+///
+/// To end a wait, an object calls claim() under its own lock. If that returns true, it gives the
+/// waiter what it asked for, calls set_outcome(), unlinks the wait, and calls wake(), usually after
+/// the lock is released. If claim() returns false, the object only unlinks the wait.
+///
+/// Unlinking must be the last access to a wait that is not woken, and wake() the last access to one
+/// that is: its owner may destroy it right after.
+///
+/// Thread safety: its object serialises all calls, except wake(), is_linked() and outcome() of a
+///                wait that has ended.
 class waiter : public wait_operation {
  public:
+  /// `k` must outlive it. `where`: the call that a dump shows.
   waiter(const kind& k, const std::source_location& where) noexcept : wait_operation(k, where) {}
 
   // -- For the form that starts the wait: who continues.
@@ -63,7 +76,15 @@ class waiter : public wait_operation {
   /// Returns false if it is part of a select that another branch has won; then it must not receive
   /// anything. Call it under the lock of the object.
   [[nodiscard]] bool claim() noexcept { return !is_selected() || claim_select(); }
+  /// Sets how it ends. Call it before wake() or before the wait is unlinked.
+  void set_outcome(wait_outcome o) noexcept { outcome_ = o; }
+  [[nodiscard]] wait_outcome outcome() const noexcept { return outcome_; }
+  /// Returns true while it is in a waiter_list. Once it returns false, the object may be gone.
+  /// Thread safety: thread-safe.
+  [[nodiscard]] bool is_linked() const noexcept { return linked_.load(std::memory_order_acquire); }
   [[nodiscard]] bool is_selected() const noexcept { return (flags_ & selected) != 0; }
+  /// Returns true if a limit may end the wait of a blocked thread.
+  [[nodiscard]] bool is_limited() const noexcept { return (flags_ & limited) != 0; }
   /// The task that waits; null for a thread, a handler, or a coroutine of no task.
   [[nodiscard]] const task_context* waiting_task() const noexcept;
   /// The scheduler on which it waits; null for a thread or a handler.
@@ -91,6 +112,7 @@ class waiter : public wait_operation {
   /// Before the memory of an ended wait is freed without a resumption.
   using wait_operation::withdraw_wakeup;
 
+ protected:
   // Read and written under the lock of the object while the wait is linked.
   waiter* previous_ = nullptr;
   waiter* following_ = nullptr;
@@ -98,17 +120,21 @@ class waiter : public wait_operation {
   std::atomic<bool> linked_{false};
   wait_outcome outcome_ = wait_outcome::waiting;
   std::uint8_t flags_ = 0;
-  std::uint8_t role_ = 0;  ///< for the object
+  std::uint8_t role_ = 0;  // for the object
 
   enum flag : std::uint8_t {
-    selected = 1,  ///< part of a select
-    limited = 2,   ///< a deadline or a stop token of a thread may end the wait
-    first_own = 4  ///< the first bit for the object
+    selected = 1,  // part of a select
+    limited = 2,   // a deadline or a stop token of a thread may end the wait
+    first_own = 4  // the first bit for the object
   };
   void set(unsigned f) noexcept { flags_ = static_cast<std::uint8_t>(flags_ | f); }
   void clear(unsigned f) noexcept { flags_ = static_cast<std::uint8_t>(flags_ & ~f); }
 
  private:
+  friend class detail::blocked_thread;
+  template <class Waiter>
+  friend class waiter_list;
+
   static void wake_select(work_item& item) noexcept;
   static void wake_thread(work_item& item) noexcept;
   [[nodiscard]] bool claim_select() noexcept;

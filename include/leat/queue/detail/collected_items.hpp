@@ -20,8 +20,8 @@ struct pop_part_operation : PopUpTo {
   pop_part_operation(Queue* q, std::size_t count, batch_type&& memory = {})
       : PopUpTo{q, count, std::move(memory)} {}
 
-  [[nodiscard]] std::optional<batch_type> result(queue_outcome o) noexcept {
-    if (o != queue_outcome::done) return std::nullopt;
+  [[nodiscard]] std::optional<batch_type> result(wait_outcome o) noexcept {
+    if (o != wait_outcome::done) return std::nullopt;
     return std::move(this->batch);
   }
 };

@@ -116,9 +116,7 @@ struct push_many_operation : queue_operation<Queue> {
   [[no_unique_address]] Weights weights = {};
 
   [[nodiscard]] bool is_empty() const noexcept { return values.empty(); }
-  bool try_complete(caller) const {
-    return values.empty() || this->queue->try_store_batch(values);
-  }
+  bool try_complete(caller) const { return values.empty() || this->queue->try_store_batch(values); }
   static bool withdraw_unless_begun(queue_waiter& w) noexcept {
     return queue_operation<Queue>::withdraw_untouched(w);
   }
@@ -133,8 +131,7 @@ struct push_many_operation : queue_operation<Queue> {
 template <class T, class PushMany>
 struct push_owned_operation : PushMany {
   template <class Queue>
-  push_owned_operation(Queue* q, std::vector<T> items)
-      : PushMany{q, {}}, owned(std::move(items)) {
+  push_owned_operation(Queue* q, std::vector<T> items) : PushMany{q, {}}, owned(std::move(items)) {
     this->values = owned;
   }
   push_owned_operation(push_owned_operation&&) noexcept = default;  // the items stay where they are

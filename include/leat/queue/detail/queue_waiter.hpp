@@ -19,8 +19,6 @@ class queue_base;
 
 namespace detail {
 
-using queue_outcome = wait_outcome;
-
 /// A push, a pop or a close in progress: its position in the wait queue and its progress.
 class queue_waiter : public waiter {
  public:
@@ -61,7 +59,7 @@ class queue_waiter : public waiter {
 
   /// Records that it completed at once.
   void set_done() noexcept {
-    outcome_ = queue_outcome::done;
+    outcome_ = wait_outcome::done;
     moved_ = count_;
   }
 
@@ -74,14 +72,14 @@ class queue_waiter : public waiter {
 
   /// The error code of the outcomes from `cancelled` on; success for the others.
   [[nodiscard]] std::error_code error() const noexcept {
-    return outcome_ >= queue_outcome::cancelled ? outcome_code() : std::error_code();
+    return outcome_ >= wait_outcome::cancelled ? outcome_code() : std::error_code();
   }
 
   /// Throws it. The exception for a stop is thrown here, in the waiting coroutine, and created in a
   /// cold function: docs/decisions/0006-cold-throws.md.
   [[gnu::always_inline]] void throw_on_failure() const {
-    if (outcome_ < queue_outcome::cancelled) return;
-    if (outcome_ == queue_outcome::cancelled && !is_push_many()) throw cancelled();
+    if (outcome_ < wait_outcome::cancelled) return;
+    if (outcome_ == wait_outcome::cancelled && !is_push_many()) throw cancelled();
     throw_outcome();
   }
 
@@ -93,7 +91,7 @@ class queue_waiter : public waiter {
 
   /// Returns true for a pop that has completed without an error.
   [[nodiscard]] bool has_items() const noexcept {
-    return !is_push() && count_ > 0 && outcome_ == queue_outcome::done;
+    return !is_push() && count_ > 0 && outcome_ == wait_outcome::done;
   }
 
   /// Returns the items of a completed pop whose result will not be used to the queue. Returns false

@@ -70,7 +70,8 @@ class typed_queue_base : public queue_base {
   using push_copy_operation = detail::push_operation<self, T, push_weights>;
   using push_many_operation = detail::push_many_operation<self, T, push_weights>;
   using pop_operation = detail::pop_operation<self, T, item_type>;
-  using pop_many_operation = detail::pop_many_operation<self, T, queue_waiter::role::pop_many, batch>;
+  using pop_many_operation =
+      detail::pop_many_operation<self, T, queue_waiter::role::pop_many, batch>;
   using pop_up_to_operation =
       detail::pop_many_operation<self, T, queue_waiter::role::pop_up_to, batch>;
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/sync/detail/sync_base.hpp"
+#include "leat/sync/synchronizer.hpp"
 
 namespace leat {
 
@@ -41,7 +41,7 @@ class broadcast_position {
 ///
 /// Values have consecutive numbers, and value n is in slot n % capacity. For each stored value it
 /// counts the receivers that have not read it. When this count is 0, the value is destroyed.
-class broadcast_base : public sync_base {
+class broadcast_base : public synchronizer {
  public:
   /// Closes the broadcast: receivers get the remaining values and then an empty optional, and
   /// send() returns false. Returns false if it was closed before.
@@ -148,13 +148,17 @@ class broadcast_base : public sync_base {
   void store(void* value) noexcept LEAT_REQUIRES(mutex_);
   [[nodiscard]] work_list serve_after_read() noexcept LEAT_REQUIRES(mutex_);
 
-  [[nodiscard]] bool is_ready(const sync_waiter& w) const noexcept override LEAT_REQUIRES(mutex_);
-  void grant(sync_waiter& w) noexcept override LEAT_REQUIRES(mutex_);
-  [[nodiscard]] sync_outcome outcome_if_closed(const sync_waiter& w) const noexcept override
+  [[nodiscard]] bool is_ready(const synchronizer_waiter& w) const noexcept override
       LEAT_REQUIRES(mutex_);
-  [[nodiscard]] std::size_t requested(const sync_waiter&) const noexcept override { return 1; }
+  void grant(synchronizer_waiter& w) noexcept override LEAT_REQUIRES(mutex_);
+  [[nodiscard]] wait_outcome outcome_if_closed(const synchronizer_waiter& w) const noexcept override
+      LEAT_REQUIRES(mutex_);
+  [[nodiscard]] std::size_t requested(const synchronizer_waiter&) const noexcept override {
+    return 1;
+  }
   void append_state_to(std::string& text) const override LEAT_REQUIRES(mutex_);
-  void inspect(const sync_waiter& w, wait_target& target) const override LEAT_REQUIRES(mutex_);
+  void inspect(const synchronizer_waiter& w, wait_target& target) const override
+      LEAT_REQUIRES(mutex_);
 
   const lag_policy policy_;
   bool closed_ LEAT_GUARDED_BY(mutex_) = false;

@@ -7,16 +7,16 @@
 #include <utility>
 
 #include "leat/base/detail/frame_allocator.hpp"
-#include "leat/sync/detail/sync_base.hpp"
+#include "leat/sync/synchronizer.hpp"
 
 namespace leat::detail {
 
 /// The block that the two ends of a oneshot share: the part that does not depend on its type.
 ///
 /// Each end leaves once. The last one destroys the block.
-class oneshot_base : public sync_base {
+class oneshot_base : public synchronizer {
  public:
-  /// The value of sync_waiter::request_.
+  /// The value of synchronizer_waiter::request().
   enum request : std::size_t {
     value,           ///< a value, or that the sender leaves
     receiver_leaves  ///< that the receiver leaves
@@ -47,7 +47,7 @@ class oneshot_base : public sync_base {
 
  protected:
   explicit oneshot_base(std::string name) noexcept
-      : sync_base("oneshot", order::as_ready, std::move(name)) {
+      : synchronizer("oneshot", order::as_ready, std::move(name)) {
     omit_waits_of_tasks();  // there may be millions of them
   }
 
@@ -56,15 +56,18 @@ class oneshot_base : public sync_base {
   bool receiver_gone_ LEAT_GUARDED_BY(mutex_) = false;
 
  private:
-  [[nodiscard]] bool is_ready(const sync_waiter& w) const noexcept override LEAT_REQUIRES(mutex_) {
-    return w.request_ == request::value ? has_value_ || sender_gone_ : receiver_gone_;
+  [[nodiscard]] bool is_ready(const synchronizer_waiter& w) const noexcept override
+      LEAT_REQUIRES(mutex_) {
+    return w.request() == request::value ? has_value_ || sender_gone_ : receiver_gone_;
   }
-  void grant(sync_waiter& w) noexcept override LEAT_REQUIRES(mutex_) {
-    if (w.request_ == request::value) ++reads_;
+  void grant(synchronizer_waiter& w) noexcept override LEAT_REQUIRES(mutex_) {
+    if (w.request() == request::value) ++reads_;
   }
-  [[nodiscard]] std::size_t requested(const sync_waiter&) const noexcept override { return 1; }
+  [[nodiscard]] std::size_t requested(const synchronizer_waiter&) const noexcept override {
+    return 1;
+  }
   void append_state_to(std::string&) const override LEAT_REQUIRES(mutex_) {}
-  void inspect(const sync_waiter&, wait_target&) const override LEAT_REQUIRES(mutex_) {}
+  void inspect(const synchronizer_waiter&, wait_target&) const override LEAT_REQUIRES(mutex_) {}
 
   std::size_t reads_ LEAT_GUARDED_BY(mutex_) = 0;  // receives that have completed and not resumed
   std::atomic<int> ends_{2};

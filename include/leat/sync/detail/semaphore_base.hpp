@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "leat/sync/detail/sync_base.hpp"
+#include "leat/sync/synchronizer.hpp"
 
 namespace leat::detail {
 
@@ -15,7 +15,7 @@ struct lock_holder;
 
 /// Permits that operations acquire and guards return: the base of semaphore, mutex and
 /// shared_mutex.
-class semaphore_base : public sync_base {
+class semaphore_base : public synchronizer {
  public:
   /// Returns permits to a primitive; the base of its guards. Destroying it returns them.
   class guard_base {
@@ -56,7 +56,7 @@ class semaphore_base : public sync_base {
 
  protected:
   semaphore_base(const char* type, std::size_t free, std::size_t maximum, std::string name) noexcept
-      : sync_base(type, order::first_in_first_out, std::move(name)),
+      : synchronizer(type, order::first_in_first_out, std::move(name)),
         free_(free),
         total_(free),
         maximum_(maximum) {}
@@ -65,7 +65,7 @@ class semaphore_base : public sync_base {
   /// For the destructor of a primitive: ends the process with a message if guards hold permits.
   /// `holder`: that of an exclusive lock, or null.
   void check_unheld(const lock_holder* holder) const noexcept LEAT_NO_ANALYSIS {
-    // ~sync_base() names the waiting tasks.
+    // ~synchronizer() names the waiting tasks.
     if (free_ != total_ && waiting_.empty()) [[unlikely]]
       destroyed_while_held(holder);
   }
@@ -91,13 +91,16 @@ class semaphore_base : public sync_base {
   }
   void forget_held(std::size_t count) noexcept;
 
-  [[nodiscard]] bool is_ready(const sync_waiter& w) const noexcept override LEAT_REQUIRES(mutex_) {
-    return w.request_ <= free_;
-  }
-  void grant(sync_waiter& w) noexcept override LEAT_REQUIRES(mutex_) { free_ -= w.request_; }
-  [[nodiscard]] sync_outcome outcome_if_closed(const sync_waiter&) const noexcept override
+  [[nodiscard]] bool is_ready(const synchronizer_waiter& w) const noexcept override
       LEAT_REQUIRES(mutex_) {
-    return closed_ ? sync_outcome::closed : sync_outcome::waiting;
+    return w.request() <= free_;
+  }
+  void grant(synchronizer_waiter& w) noexcept override LEAT_REQUIRES(mutex_) {
+    free_ -= w.request();
+  }
+  [[nodiscard]] wait_outcome outcome_if_closed(const synchronizer_waiter&) const noexcept override
+      LEAT_REQUIRES(mutex_) {
+    return closed_ ? wait_outcome::closed : wait_outcome::waiting;
   }
 
   [[nodiscard]] bool has_consistent_state() const noexcept override LEAT_REQUIRES(mutex_) {
@@ -134,7 +137,7 @@ struct lock_holder {
   std::source_location at = {};
   time_point since = {};
 
-  [[nodiscard]] static lock_holder of(const sync_waiter& w, time_point now) noexcept {
+  [[nodiscard]] static lock_holder of(const synchronizer_waiter& w, time_point now) noexcept {
     return {w.task(), w.where(), now};
   }
   /// Appends ", held by 'writer' for 3.100 s at store.cpp:41", or without the name if it is empty.

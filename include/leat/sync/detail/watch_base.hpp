@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <string>
 
-#include "leat/sync/detail/sync_base.hpp"
+#include "leat/sync/synchronizer.hpp"
 
 namespace leat::detail {
 
 /// The version number of a watch: the part that does not depend on the type of its value.
-class watch_base : public sync_base {
+class watch_base : public synchronizer {
  public:
   /// Closes the watch: waits for a change end, and so do later ones. The value stays readable.
   /// Returns false if it was closed before.
@@ -22,7 +22,7 @@ class watch_base : public sync_base {
 
  protected:
   explicit watch_base(std::string name) noexcept
-      : sync_base("watch", order::as_ready, std::move(name)) {}
+      : synchronizer("watch", order::as_ready, std::move(name)) {}
   /// Ends the process with a message if a task was woken and has not read the value.
   ~watch_base() override;
 
@@ -41,17 +41,21 @@ class watch_base : public sync_base {
   bool closed_ LEAT_GUARDED_BY(mutex_) = false;
 
  private:
-  [[nodiscard]] bool is_ready(const sync_waiter& w) const noexcept override LEAT_REQUIRES(mutex_) {
-    return version_ != w.request_;
-  }
-  void grant(sync_waiter&) noexcept override LEAT_REQUIRES(mutex_) { expect_read(); }
-  [[nodiscard]] sync_outcome outcome_if_closed(const sync_waiter& w) const noexcept override
+  [[nodiscard]] bool is_ready(const synchronizer_waiter& w) const noexcept override
       LEAT_REQUIRES(mutex_) {
-    return closed_ && version_ == w.request_ ? sync_outcome::closed : sync_outcome::waiting;
+    return version_ != w.request();
   }
-  [[nodiscard]] std::size_t requested(const sync_waiter&) const noexcept override { return 1; }
+  void grant(synchronizer_waiter&) noexcept override LEAT_REQUIRES(mutex_) { expect_read(); }
+  [[nodiscard]] wait_outcome outcome_if_closed(const synchronizer_waiter& w) const noexcept override
+      LEAT_REQUIRES(mutex_) {
+    return closed_ && version_ == w.request() ? wait_outcome::closed : wait_outcome::waiting;
+  }
+  [[nodiscard]] std::size_t requested(const synchronizer_waiter&) const noexcept override {
+    return 1;
+  }
   void append_state_to(std::string& text) const override LEAT_REQUIRES(mutex_);
-  void inspect(const sync_waiter&, wait_target& target) const override LEAT_REQUIRES(mutex_) {
+  void inspect(const synchronizer_waiter&, wait_target& target) const override
+      LEAT_REQUIRES(mutex_) {
     target.closed = closed_;
   }
 

@@ -115,8 +115,8 @@ class blocking_call : public irrevocable_wait {
   blocking_pool* const pool_;
   std::atomic<state> state_{state::fresh};
   bool end_requested_ = false;
-  time_point end_requested_at_{};  // if end_requested_; as started_, it counts real time
-  bool has_hold_ = false;  // of the scheduler, for a coroutine that is not a task
+  time_point end_requested_at_{};      // if end_requested_; as started_, it counts real time
+  bool has_hold_ = false;              // of the scheduler, for a coroutine that is not a task
   task_local_node* locals_ = nullptr;  // of the task, which has them while it waits
   // The threads of the pool, and their list of the calls that wait. Null in a simulation.
   blocking_threads* threads_ = nullptr;

@@ -11,8 +11,8 @@
 
 #include <asio/cancellation_type.hpp>
 
-#include "leat/async/operation/irrevocable.hpp"
 #include "leat/async/loop/detail/kept_cancellation.hpp"
+#include "leat/async/operation/irrevocable.hpp"
 #include "leat/async/task_scope.hpp"
 #include "leat/async/wait_operation.hpp"
 #include "leat/base/clock.hpp"
@@ -96,8 +96,7 @@ class asio_operation_base : public irrevocable_wait {
 
   /// The error of the operation, or of the limit that has ended it.
   [[nodiscard]] std::error_code code() const noexcept {
-    if (!error_ || !was_cancelled()) return error_;
-    return make_error_code(ended_by_ ? ended_by_->code : errc::cancelled);
+    return error_ && was_cancelled() ? end_code() : error_;
   }
   /// True if the error of the operation is that it was cancelled here.
   [[nodiscard]] bool was_cancelled() const noexcept {

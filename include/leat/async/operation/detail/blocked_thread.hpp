@@ -46,15 +46,15 @@ result_of<Operation> block_on_operation(const wait_limit* limit, const std::sour
   LEAT_ASSERT(scheduler::current() == nullptr,
               "blocking operation on a scheduler thread would deadlock: use co_await");
   Operation operation{std::forward<Arguments>(arguments)...};
-  const bool untried = !detail::is_empty_operation_of(operation) &&
-                       detail::blocked_thread::stop_requested(limit);
+  const bool untried =
+      !detail::is_empty_operation_of(operation) && detail::blocked_thread::stop_requested(limit);
   if (!untried && operation.try_complete(caller{nullptr, where})) {
     return detail::result_at_once(operation);
   }
   typename Operation::waiter w(operation, where);
   detail::blocked_thread self(w, limit);
   if (untried) {
-    w.outcome_ = wait_outcome::cancelled;
+    w.set_outcome(wait_outcome::cancelled);
   } else if (!Operation::begin(w)) {
     self.sleep();
   }

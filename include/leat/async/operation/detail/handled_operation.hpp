@@ -72,9 +72,9 @@ class handled_operation final : private pending_operation {
 
   // Also after the wait was cancelled: then there is nothing to undo.
   void undo() noexcept override {
-    if (waiter_.outcome_ != wait_outcome::done) return;
+    if (waiter_.outcome() != wait_outcome::done) return;
     operation_.undo(waiter_);
-    waiter_.outcome_ = wait_outcome::cancelled;
+    waiter_.set_outcome(wait_outcome::cancelled);
   }
 
   void destroy() noexcept override { ptr(*this).reset(); }
@@ -148,10 +148,10 @@ class handled_operation final : private pending_operation {
     Handler handler(std::move(handler_));
     auto result = tuple_after_wait(operation_, waiter_, begin_error_);
     // The code that Asio programs test for; equal to errc::cancelled.
-    if (waiter_.outcome_ == wait_outcome::cancelled) {
+    if (waiter_.outcome() == wait_outcome::cancelled) {
       std::get<0>(result) = asio::error::operation_aborted;
     }
-    waiter_.outcome_ = wait_outcome::cancelled;  // the result is used: there is nothing to undo
+    waiter_.set_outcome(wait_outcome::cancelled);  // the result is used: there is nothing to undo
     [[maybe_unused]] const auto work = std::move(work_);
     memory.reset();
     std::apply([&](auto&&... values) { std::move(handler)(std::move(values)...); },
@@ -162,7 +162,7 @@ class handled_operation final : private pending_operation {
   post_memory post_memory_;
   work_guard<asio::associated_executor_t<Handler>> work_;
   std::error_code begin_error_;  // of an operation that could not start
-  Operation operation_;  // destroyed before the handler, which may own what it refers to
+  Operation operation_;          // destroyed before the handler, which may own what it refers to
   typename Operation::waiter waiter_;
 };
 

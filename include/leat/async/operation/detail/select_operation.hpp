@@ -62,7 +62,7 @@ class select_branch<operation_awaiter<Operation>> {
 
   void undo() noexcept {
     begun_ = false;  // the object may be destroyed
-    if (waiter_.outcome_ == wait_outcome::done) operation_.undo(waiter_);
+    if (waiter_.outcome() == wait_outcome::done) operation_.undo(waiter_);
   }
 
   auto result() {
@@ -81,9 +81,9 @@ class select_branch<operation_awaiter<Operation>> {
     requires partial_operation<Operation>
   {
     link_.ended_by = &by;
-    waiter_.outcome_ = waiter_.is_complete()                ? wait_outcome::done
-                       : by.code == errc::deadline_exceeded ? wait_outcome::late
-                                                            : wait_outcome::cancelled;
+    waiter_.set_outcome(waiter_.is_complete()                ? wait_outcome::done
+                        : by.code == errc::deadline_exceeded ? wait_outcome::late
+                                                             : wait_outcome::cancelled);
   }
   auto tuple() noexcept
     requires partial_operation<Operation>
@@ -93,7 +93,7 @@ class select_branch<operation_awaiter<Operation>> {
 
   void describe(std::ostream& out) const {
     out << waiter_.what().verb << ' ';
-    if (begun_ && !waiter_.linked_.load(std::memory_order_acquire)) {
+    if (begun_ && !waiter_.is_linked()) {
       out << waiter_.what().object;  // it has ended, and its object may be gone
     } else {
       waiter_.describe_object(out);

@@ -1,4 +1,4 @@
-#include "leat/sync/detail/sync_base.hpp"
+#include "leat/sync/synchronizer.hpp"
 
 #include <chrono>
 #include <cstdlib>
@@ -15,33 +15,33 @@
 #include "leat/base/detail/assert.hpp"
 #include "sync/present_time.hpp"
 
-namespace leat::detail {
+namespace leat {
 
-sync_base::~sync_base() {
+synchronizer::~synchronizer() {
   unregister();
   if (!waiting_.empty()) abort_destroyed_in_use();
 }
 
 // ---------------------------------------------------------------------------------- the wait queue
 
-bool sync_base::begin(sync_waiter& w) noexcept {
+bool synchronizer::begin(synchronizer_waiter& w) noexcept {
   if (!registered_.load(std::memory_order_relaxed) && !(omits_tasks_ && w.waiting_task())) {
     registration_.add();  // not under the lock, because a dump takes the two in the other order
     registered_.store(true, std::memory_order_relaxed);
   }
   work_list woken;
   {
-    const biased_lock lock(mutex_);
-    const sync_outcome closed = outcome_if_closed(w);
-    if (closed == sync_outcome::waiting && !can_serve_now(w)) {
+    const detail::biased_lock lock(mutex_);
+    const wait_outcome closed = outcome_if_closed(w);
+    if (closed == wait_outcome::waiting && !can_serve_now(w)) {
       waiting_.push_back(w);
       return false;
     }
     if (!w.claim()) return true;
     w.outcome_ = closed;
-    if (closed == sync_outcome::waiting) {
+    if (closed == wait_outcome::waiting) {
       grant(w);
-      w.outcome_ = sync_outcome::done;
+      w.outcome_ = wait_outcome::done;
       // A send makes receivers ready. With the other order, no operation waits here.
       if (!waiting_.empty()) woken = serve();
     }
@@ -50,11 +50,11 @@ bool sync_base::begin(sync_waiter& w) noexcept {
   return true;
 }
 
-work_list sync_base::serve() noexcept {
+work_list synchronizer::serve() noexcept {
   const scheduler* const here = scheduler::current();
   work_list woken;
-  sync_waiter* following = nullptr;
-  for (sync_waiter* w = waiting_.first(); w; w = following) {
+  synchronizer_waiter* following = nullptr;
+  for (synchronizer_waiter* w = waiting_.first(); w; w = following) {
     following = waiting_.after(*w);
     if (!is_ready(*w)) {
       if (order_ == order::first_in_first_out) break;
@@ -62,7 +62,7 @@ work_list sync_base::serve() noexcept {
     }
     if (w->claim()) {
       grant(*w);
-      w->outcome_ = sync_outcome::done;
+      w->outcome_ = wait_outcome::done;
       wake_later(*w, here, woken);
     }
     waiting_.remove(*w);
@@ -70,10 +70,10 @@ work_list sync_base::serve() noexcept {
   return woken;
 }
 
-work_list sync_base::end_all(sync_outcome outcome) noexcept {
+work_list synchronizer::end_all(wait_outcome outcome) noexcept {
   const scheduler* const here = scheduler::current();
   work_list woken;
-  while (sync_waiter* const w = waiting_.first()) {
+  while (synchronizer_waiter* const w = waiting_.first()) {
     if (w->claim()) {
       w->outcome_ = outcome;
       wake_later(*w, here, woken);
@@ -83,30 +83,30 @@ work_list sync_base::end_all(sync_outcome outcome) noexcept {
   return woken;
 }
 
-bool sync_base::is_consistent() const noexcept {
-  const biased_lock lock(mutex_);
-  for (const sync_waiter* w = waiting_.first(); w; w = waiting_.after(*w)) {
-    if (is_ready(*w) || outcome_if_closed(*w) != sync_outcome::waiting) return false;
+bool synchronizer::is_consistent() const noexcept {
+  const detail::biased_lock lock(mutex_);
+  for (const synchronizer_waiter* w = waiting_.first(); w; w = waiting_.after(*w)) {
+    if (is_ready(*w) || outcome_if_closed(*w) != wait_outcome::waiting) return false;
     if (order_ == order::first_in_first_out) break;
   }
   return has_consistent_state();
 }
 
 // Returns false if the wait has already ended. If it was the first one, later ones may be ready.
-bool sync_base::remove(sync_waiter& w, work_list& woken) noexcept {
+bool synchronizer::remove(synchronizer_waiter& w, work_list& woken) noexcept {
   // acquire: pairs with sync_waiter_list::remove(). After the wait, the object may be gone.
   if (!w.linked_.load(std::memory_order_acquire)) return false;
-  sync_base& self = w.object_;
-  const biased_lock lock(self.mutex_);
+  synchronizer& self = w.object_;
+  const detail::biased_lock lock(self.mutex_);
   if (!w.linked_.load(std::memory_order_relaxed)) return false;
   const bool was_first = self.waiting_.first() == &w;
-  w.outcome_ = sync_outcome::cancelled;
+  w.outcome_ = wait_outcome::cancelled;
   self.waiting_.remove(w);
   if (was_first && self.order_ == order::first_in_first_out) woken = self.serve();
   return true;
 }
 
-bool sync_base::cancel(sync_waiter& w) noexcept {
+bool synchronizer::cancel(synchronizer_waiter& w) noexcept {
   work_list woken;
   if (!remove(w, woken)) return false;
   w.wake();
@@ -114,7 +114,7 @@ bool sync_base::cancel(sync_waiter& w) noexcept {
   return true;
 }
 
-bool sync_base::abandon(sync_waiter& w) noexcept {
+bool synchronizer::abandon(synchronizer_waiter& w) noexcept {
   work_list woken;
   if (!remove(w, woken)) return false;
   wake_all(woken);
@@ -123,50 +123,51 @@ bool sync_base::abandon(sync_waiter& w) noexcept {
 
 // -------------------------------------------------------------------------------------- in words
 
-task_id sync_base::id_of_this_thread() noexcept { return thread_record::current_id(); }
+task_id synchronizer::id_of_this_thread() noexcept { return detail::thread_record::current_id(); }
 
-time_point sync_base::about_now() noexcept {
+time_point synchronizer::about_now() noexcept {
   const scheduler* const here = scheduler::current();
   return here ? here->turn_time() : std::chrono::steady_clock::now();
 }
 
-time_point sync_base::time_of_waiting() const noexcept {
-  for (const sync_waiter* w = waiting_.first(); w; w = waiting_.after(*w)) {
+time_point synchronizer::time_of_waiting() const noexcept {
+  for (const synchronizer_waiter* w = waiting_.first(); w; w = waiting_.after(*w)) {
     if (const scheduler* const s = w->waiting_on()) return s->now();
   }
-  return present_time();
+  return detail::present_time();
 }
 
-void sync_base::append_name_to(std::string& text) const {
+void synchronizer::append_name_to(std::string& text) const {
   text += registration_.type();
-  if (!name_.empty()) append_text(text, " '", name_, "'");
+  if (!name_.empty()) detail::append_text(text, " '", name_, "'");
 }
 
-void sync_base::append_to(std::string& text) const {
+void synchronizer::append_to(std::string& text) const {
   append_name_to(text);
-  const biased_lock lock(mutex_);
+  const detail::biased_lock lock(mutex_);
   append_state_to(text);
 }
 
-void sync_base::describe_wait(const sync_waiter& w, wait_target& target) const {
+void synchronizer::describe_wait(const synchronizer_waiter& w, wait_target& target) const {
   target.type = registration_.type();
   target.name = name_;
   target.asked = requested(w);
-  const biased_lock lock(mutex_);
+  const detail::biased_lock lock(mutex_);
   if (w.linked_.load(std::memory_order_relaxed)) inspect(w, target);
 }
 
-bool sync_base::report(const void* object, live_object::access how,
-                       object_state& state) LEAT_NO_ANALYSIS {
-  const auto& self = *static_cast<const sync_base*>(object);
-  if (how == live_object::access::for_trace) return false;
-  const bool owner_only = how == live_object::access::as_owner;
+bool synchronizer::report(const void* object, detail::live_object::access how,
+                          detail::object_state& state) LEAT_NO_ANALYSIS {
+  const auto& self = *static_cast<const synchronizer*>(object);
+  if (how == detail::live_object::access::for_trace) return false;
+  const bool owner_only = how == detail::live_object::access::as_owner;
   for (bool listed = false; !listed;) {
     if (owner_only && !self.mutex_.try_lock_as_owner()) return false;
     const bool owner = owner_only || self.mutex_.lock();
     const std::size_t count = self.waiting_.size();
     listed = count <= state.waiting.capacity();
-    for (const sync_waiter* w = self.waiting_.first(); listed && w; w = self.waiting_.after(*w)) {
+    for (const synchronizer_waiter* w = self.waiting_.first(); listed && w;
+         w = self.waiting_.after(*w)) {
       state.waiting.push_back(w->operation());
     }
     self.mutex_.unlock(owner);
@@ -180,35 +181,35 @@ bool sync_base::report(const void* object, live_object::access how,
 namespace {
 
 [[noreturn]] void abort_after_message() noexcept {
-  if (assertion_note) print_stderr("leat: %s\n", assertion_note);
+  if (detail::assertion_note) detail::print_stderr("leat: %s\n", detail::assertion_note);
   std::abort();
 }
 
 }  // namespace
 
-void sync_base::abort_misused(const char* what) const noexcept {
-  print_stderr("leat: %s '%s': %s\n", registration_.type(), name_.c_str(), what);
-  print_exception_in_flight();
+void synchronizer::abort_misused(const char* what) const noexcept {
+  detail::print_stderr("leat: %s '%s': %s\n", registration_.type(), name_.c_str(), what);
+  detail::print_exception_in_flight();
   abort_after_message();
 }
 
 // No operation can end, because the object is being destroyed.
-void sync_base::abort_destroyed_in_use() const noexcept LEAT_NO_ANALYSIS {
-  print_stderr(
+void synchronizer::abort_destroyed_in_use() const noexcept LEAT_NO_ANALYSIS {
+  detail::print_stderr(
       "leat: %s '%s' destroyed while operations wait on it: join the waiting tasks and "
       "threads first\n",
       registration_.type(), name_.c_str());
-  print_exception_in_flight();
+  detail::print_exception_in_flight();
   try {
-    for (const sync_waiter* w = waiting_.first(); w; w = waiting_.after(*w)) {
-      waiting_operation operation = w->operation();
-      if (const task_context* const task = w->waiting_task()) operation.name = name_of(*task);
-      print_stderr("  %s\n", to_text(operation).c_str());
+    for (const synchronizer_waiter* w = waiting_.first(); w; w = waiting_.after(*w)) {
+      detail::waiting_operation operation = w->operation();
+      if (const task_context* const task = w->waiting_task()) operation.name = detail::name_of(*task);
+      detail::print_stderr("  %s\n", to_text(operation).c_str());
     }
   } catch (...) {
-    write_stderr("  out of memory: operations not listed\n");
+    detail::write_stderr("  out of memory: operations not listed\n");
   }
   abort_after_message();
 }
 
-}  // namespace leat::detail
+}  // namespace leat

@@ -1,20 +1,20 @@
-#include "leat/sync/detail/sync_waiter.hpp"
+#include "leat/sync/synchronizer_waiter.hpp"
 
 #include <ostream>
 #include <string>
 
 #include "async/dump/process_snapshot.hpp"
 #include "base/append_text.hpp"
-#include "leat/sync/detail/sync_base.hpp"
+#include "leat/sync/synchronizer.hpp"
 
-namespace leat::detail {
+namespace leat {
 
-void sync_waiter::cancel(wait_operation& w) noexcept {
-  sync_base::cancel(static_cast<sync_waiter&>(w));
+void synchronizer_waiter::cancel(wait_operation& w) noexcept {
+  synchronizer::cancel(static_cast<synchronizer_waiter&>(w));
 }
 
-void sync_waiter::describe(const wait_operation& w, std::ostream& out) {
-  const auto& self = static_cast<const sync_waiter&>(w);
+void synchronizer_waiter::describe(const wait_operation& w, std::ostream& out) {
+  const auto& self = static_cast<const synchronizer_waiter&>(w);
   if (self.is_selected() || self.linked_.load(std::memory_order_acquire)) {
     std::string text;
     self.append_object_to(text);
@@ -33,28 +33,28 @@ void sync_waiter::describe(const wait_operation& w, std::ostream& out) {
   }
 }
 
-void sync_waiter::inspect(const wait_operation& w, wait_target& target) {
-  const auto& self = static_cast<const sync_waiter&>(w);
+void synchronizer_waiter::inspect(const wait_operation& w, wait_target& target) {
+  const auto& self = static_cast<const synchronizer_waiter&>(w);
   if (self.linked_.load(std::memory_order_acquire)) self.object_.describe_wait(self, target);
 }
 
-waiting_operation sync_waiter::operation() const noexcept {
-  waiting_operation o = waiter::operation();
+detail::waiting_operation synchronizer_waiter::operation() const noexcept {
+  detail::waiting_operation o = waiter::operation();
   o.asked = object_.requested(*this);
   return o;
 }
 
-void sync_waiter::append_object_to(std::string& text) const {
-  if (const std::size_t n = object_.requested(*this); n > 1) append_text(text, n, " of ");
+void synchronizer_waiter::append_object_to(std::string& text) const {
+  if (const std::size_t n = object_.requested(*this); n > 1) detail::append_text(text, n, " of ");
   object_.append_to(text);
 }
 
-failure sync_waiter::failed() const {
+failure synchronizer_waiter::failed() const {
   std::string text(what().verb);
   text += ' ';
   append_object_to(text);
-  if (outcome_ == sync_outcome::late) text += ": timed out without effect";
+  if (outcome_ == wait_outcome::late) text += ": timed out without effect";
   return {error(), text};
 }
 
-}  // namespace leat::detail
+}  // namespace leat

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+#include <source_location>
+#include <string>
+#include <string_view>
+
+#include "leat/async/operation/waiter.hpp"
+
+namespace leat {
+
+class synchronizer;
+
+/// The wait of an operation on a synchronizer, such as the acquire of a semaphore.
+class synchronizer_waiter : public waiter {
+ public:
+  /// The operation has `object`, `wait_kind`, and `request()`: what it requests, as its object
+  /// defines it: a number of permits, a version, the address of a value.
+  template <class Operation>
+  synchronizer_waiter(Operation& operation, const std::source_location& where) noexcept
+      : waiter(Operation::wait_kind, where),
+        object_(*operation.object),
+        request_(operation.request()) {}
+
+  /// Returns the kind of the waits of an operation on objects of type `object`, for dumps and
+  /// messages: "acquire", "semaphore". Both must outlive the program's last wait, as literals do.
+  [[nodiscard]] static constexpr kind kind_of(std::string_view verb,
+                                              std::string_view object) noexcept {
+    return {verb, &cancel, &describe, &inspect, nullptr, object};
+  }
+
+  /// What the operation requests.
+  [[nodiscard]] std::size_t request() const noexcept { return request_; }
+
+  // -- For the forms and for dumps.
+  [[gnu::always_inline]] void throw_on_failure() const {
+    if (outcome_ >= wait_outcome::cancelled) [[unlikely]]
+      throw failed();
+  }
+  [[nodiscard]] detail::waiting_operation operation() const noexcept;
+
+ private:
+  friend class synchronizer;
+  template <class Object>
+  friend struct synchronizer_operation;
+
+  static void cancel(wait_operation& w) noexcept;
+  static void describe(const wait_operation& w, std::ostream& out);
+  static void inspect(const wait_operation& w, wait_target& target);
+  [[nodiscard, gnu::cold]] failure failed() const;
+  void append_object_to(std::string& text) const;
+
+  synchronizer& object_;
+  const std::size_t request_;
+};
+
+/// The base of the operations on a synchronizer. An operation adds
+///
+///     static constexpr auto wait_kind = synchronizer_waiter::kind_of("wait for", "latch");
+///     std::size_t request() const noexcept;  // what the object needs to know while it waits
+///     bool try_complete(caller);             // under the lock of the object
+///     void undo(waiter&) noexcept;
+///     auto result(wait_outcome);
+///
+/// See operation, and the guide "Operations of your own".
+template <class Object>
+struct synchronizer_operation {
+  using waiter = synchronizer_waiter;
+  static constexpr bool undoable = true;
+
+  synchronizer_operation(Object* o) noexcept : object(o) {}
+  static bool begin(synchronizer_waiter& w) noexcept;
+  static bool withdraw(synchronizer_waiter& w) noexcept;
+
+  Object* object;
+};
+
+}  // namespace leat
