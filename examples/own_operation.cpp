@@ -12,7 +12,7 @@
 
 #include <asio/bind_executor.hpp>
 #include <asio/io_context.hpp>
-#include <leat/async/operation/completion_tokens.hpp>
+#include <leat/async/loop/completion_tokens.hpp>
 #include <leat/leat.hpp>
 #include <leat/sync/synchronizer.hpp>
 

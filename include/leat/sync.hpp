@@ -11,4 +11,6 @@
 #include "leat/sync/rate_limiter.hpp"
 #include "leat/sync/semaphore.hpp"
 #include "leat/sync/shared_mutex.hpp"
+#include "leat/sync/synchronizer.hpp"
+#include "leat/sync/synchronizer_waiter.hpp"
 #include "leat/sync/watch.hpp"

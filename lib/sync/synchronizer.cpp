@@ -203,7 +203,8 @@ void synchronizer::abort_destroyed_in_use() const noexcept LEAT_NO_ANALYSIS {
   try {
     for (const synchronizer_waiter* w = waiting_.first(); w; w = waiting_.after(*w)) {
       detail::waiting_operation operation = w->operation();
-      if (const task_context* const task = w->waiting_task()) operation.name = detail::name_of(*task);
+      const task_context* const task = w->waiting_task();
+      if (task) operation.name = detail::name_of(*task);
       detail::print_stderr("  %s\n", to_text(operation).c_str());
     }
   } catch (...) {

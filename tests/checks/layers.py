@@ -24,7 +24,7 @@ ALLOWED = {
 # The folders of a layer, lowest first; '.' is the folder of the layer itself.
 FOLDERS = {
     'base': ['.', 'text'],
-    'async': ['.', 'joins', 'dump', 'tracing', 'loop', 'blocking'],
+    'async': ['.', 'joins', 'dump', 'tracing', 'operation', 'loop', 'blocking'],
     'codec': ['.', 'text', 'checksum', 'tfrecord', 'compression', 'csv', 'example', 'event', 'checkpoint'],
     'io': ['backend', 'file', 'stream', 'reader', 'index', 'writer'],
     'queue': ['.'],

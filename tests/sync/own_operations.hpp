@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "leat/async/detail/timer_heap.hpp"
-#include "leat/async/operation/completion_tokens.hpp"
+#include "leat/async/loop/completion_tokens.hpp"
 #include "leat/async/operation/forms.hpp"
 #include "leat/async/operation/irrevocable.hpp"
 #include "leat/async/scheduler.hpp"

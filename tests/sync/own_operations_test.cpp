@@ -73,7 +73,7 @@ task<> reply_later(oracle& o, std::error_code ec = {}) {
   o.reply(ec, 42);
 }
 
-TEST_CASE("operation of one's own: one that cannot be undone returns its result", "[sync]") {
+TEST_CASE("operation of one's own: an irrevocable one returns its result", "[sync]") {
   leat::sim::run([]() -> task<> {
     oracle o;
     task_group group;
@@ -96,7 +96,7 @@ TEST_CASE("operation of one's own: one that cannot be undone returns its result"
   }());
 }
 
-TEST_CASE("operation of one's own: a limit ends one that cannot be undone", "[sync]") {
+TEST_CASE("operation of one's own: a limit ends an irrevocable one", "[sync]") {
   leat::sim::run([]() -> task<> {
     oracle o;
     const auto late = co_await leat_test::outcome_of([](oracle& from) -> task<> {
@@ -111,7 +111,7 @@ TEST_CASE("operation of one's own: a limit ends one that cannot be undone", "[sy
   }());
 }
 
-TEST_CASE("operation of one's own: one that cannot be undone wins or loses a select", "[sync]") {
+TEST_CASE("operation of one's own: an irrevocable one wins and loses selects", "[sync]") {
   leat::sim::run([]() -> task<> {
     oracle o;
     leat::fifo_queue<int> q(1, "numbers");

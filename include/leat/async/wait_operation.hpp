@@ -157,8 +157,9 @@ class wait_operation : public work_item {
   /// Makes wake() resume the coroutine again, after the operation has used its own run function.
   void set_wakeup() noexcept { run_ = &wait_operation::resume; }
 
-  /// What continues when the wait ends, if it is not a coroutine.
+  /// Returns the address of what continues when the wait ends, if that is not a coroutine.
   [[nodiscard]] void* continuation() const noexcept { return continuation_; }
+  /// Sets it.
   void set_continuation(void* c) noexcept { continuation_ = c; }
 
   /// Sets the source location, for an operation that no call of leat has created.

@@ -5,4 +5,4 @@
 // only a queue's own header must include this header as well to call one of these operations. The
 // header is separate because it includes most of Asio.
 
-#include "leat/async/operation/completion_tokens.hpp"
+#include "leat/async/loop/completion_tokens.hpp"

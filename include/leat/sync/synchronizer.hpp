@@ -18,8 +18,8 @@ namespace leat {
 /// The base of all primitives: their lock, their wait queue, their name and their entry in a dump.
 ///
 /// A primitive defines when an operation can be served, and what it receives. These functions run
-/// under the lock and must not call the primitive or code of its user. An operation derives from
-/// synchronizer_operation, and await_operation(), initiate() and block_on_operation() are its forms.
+/// under the lock and must not call the primitive or code of its user. Its operations derive from
+/// synchronizer_operation; their forms are await_operation(), initiate() and block_on_operation().
 /// The guide "Operations of your own" builds a latch.
 ///
 /// This class and synchronizer_waiter may change in 0.4.
@@ -85,7 +85,7 @@ class synchronizer {
   }
   /// Appends the state in words, such as " (1 of 8 free)".
   virtual void append_state_to(std::string& text) const LEAT_REQUIRES(mutex_) = 0;
-  /// Sets what only this primitive knows of the object of a wait.
+  /// Adds to `target` what only this primitive knows, such as who holds it.
   virtual void inspect([[maybe_unused]] const synchronizer_waiter& w,
                        [[maybe_unused]] wait_target& target) const LEAT_REQUIRES(mutex_) {}
 

@@ -15,8 +15,8 @@ class synchronizer;
 /// The wait of an operation on a synchronizer, such as the acquire of a semaphore.
 class synchronizer_waiter : public waiter {
  public:
-  /// The operation has `object`, `wait_kind`, and `request()`: what it requests, as its object
-  /// defines it: a number of permits, a version, the address of a value.
+  /// The operation has `object`, `wait_kind` and `request()`. The object defines what a request is,
+  /// such as a number of permits, a version or the address of a value.
   template <class Operation>
   synchronizer_waiter(Operation& operation, const std::source_location& where) noexcept
       : waiter(Operation::wait_kind, where),
@@ -30,14 +30,16 @@ class synchronizer_waiter : public waiter {
     return {verb, &cancel, &describe, &inspect, nullptr, object};
   }
 
-  /// What the operation requests.
+  /// Returns what the operation requests.
   [[nodiscard]] std::size_t request() const noexcept { return request_; }
 
-  // -- For the forms and for dumps.
+  // -- For the forms and for dumps, as in waiter.
+  /// Throws the error of the outcome, if it is one, with the name and the state of the object.
   [[gnu::always_inline]] void throw_on_failure() const {
     if (outcome_ >= wait_outcome::cancelled) [[unlikely]]
       throw failed();
   }
+  /// For a dump.
   [[nodiscard]] detail::waiting_operation operation() const noexcept;
 
  private:
@@ -66,14 +68,17 @@ class synchronizer_waiter : public waiter {
 /// See operation, and the guide "Operations of your own".
 template <class Object>
 struct synchronizer_operation {
-  using waiter = synchronizer_waiter;
-  static constexpr bool undoable = true;
-
+  // The members of operation that depend on the synchronizer only.
+  using waiter = synchronizer_waiter;     ///< the wait
+  static constexpr bool undoable = true;  ///< an operation may hide it
+  /// `o` must outlive the operation.
   synchronizer_operation(Object* o) noexcept : object(o) {}
+  /// Serves the operation, or adds its wait to the wait queue.
   static bool begin(synchronizer_waiter& w) noexcept;
+  /// Leaves the wait queue.
   static bool withdraw(synchronizer_waiter& w) noexcept;
 
-  Object* object;
+  Object* object;  ///< on which it works
 };
 
 }  // namespace leat

@@ -41,7 +41,7 @@ auto initiate(const std::source_location& where, Token&& token, Arguments&&... a
         using started = detail::handled_operation<Operation, std::decay_t<decltype(handler)>>;
         static_assert(detail::is_complete<started>,
                       "the async_ operations need another header: write "
-                      "#include <leat/async/operation/completion_tokens.hpp>");
+                      "#include <leat/async/loop/completion_tokens.hpp>");
         started::start(std::forward<decltype(handler)>(handler), where,
                        std::forward<decltype(values)>(values)...);
       },

@@ -13,7 +13,7 @@ namespace leat {
 /// Who performs an operation, and where: for an object that remembers its holder.
 struct caller {
   const task_context* task = nullptr;  ///< null: a thread, a handler or a coroutine of no task
-  std::source_location where = {};
+  std::source_location where = {};     ///< the call
 };
 
 /// Something that can wait, such as the pop of a queue or the lock of a mutex.
@@ -25,14 +25,18 @@ struct caller {
 ///                                        // constructed from the operation and a source location
 ///     bool try_complete(caller);         // without a wait; true: done. May throw, without effect
 ///     static bool begin(waiter&);        // waits from now on; true: it has ended in this call
-///     static bool withdraw(waiter&);     // ends the wait as `cancelled`, without a wake-up; false:
-///                                        // it has ended before
-///     void undo(waiter&);                // it is done, and nobody receives its result
+///     static bool withdraw(waiter&) noexcept;  // ends the wait as `cancelled` without a wake-up;
+///                                        // false: it had ended
+///     void undo(waiter&) noexcept;       // it is done, and nobody receives its result
 ///     auto result(wait_outcome);         // of `done` or `closed`
 ///     static constexpr bool undoable;    // undo() leaves no trace
 ///
-/// The object that wakes the wait calls waiter::claim() first, under its own lock. If that returns
-/// true, it gives the waiter what it asked for, sets the outcome, and calls wake().
+/// begin() and withdraw() are called once for each wait. An operation is moved only before it is
+/// tried. withdraw() is called from any thread, also after the object has ended the wait, when the
+/// object may be gone: it looks at waiter::is_linked() first. After the wait, result() and undo()
+/// run in the waiting coroutine, thread or handler. How an object ends a wait: see waiter.
+///
+/// The concepts in this header may change in 0.4.
 template <class O>
 concept operation = std::move_constructible<O> && std::derived_from<typename O::waiter, waiter> &&
                     std::constructible_from<typename O::waiter, O&, const std::source_location&> &&

@@ -62,8 +62,11 @@ class waiter : public wait_operation {
   waiter(const kind& k, const std::source_location& where) noexcept : wait_operation(k, where) {}
 
   // -- For the form that starts the wait: who continues.
+  /// A branch of a select.
   void continue_select(detail::select_link& link) noexcept;
+  /// A thread that sleeps.
   void continue_thread(detail::blocked_thread& thread) noexcept;
+  /// An object with a handler, which has `deliver()`.
   template <class Owner>
   void continue_handler(Owner& owner) noexcept {
     set_continuation(&owner);
@@ -78,10 +81,12 @@ class waiter : public wait_operation {
   [[nodiscard]] bool claim() noexcept { return !is_selected() || claim_select(); }
   /// Sets how it ends. Call it before wake() or before the wait is unlinked.
   void set_outcome(wait_outcome o) noexcept { outcome_ = o; }
+  /// Returns `waiting` until it has ended.
   [[nodiscard]] wait_outcome outcome() const noexcept { return outcome_; }
   /// Returns true while it is in a waiter_list. Once it returns false, the object may be gone.
   /// Thread safety: thread-safe.
   [[nodiscard]] bool is_linked() const noexcept { return linked_.load(std::memory_order_acquire); }
+  /// Returns true for a branch of a select or of a limit.
   [[nodiscard]] bool is_selected() const noexcept { return (flags_ & selected) != 0; }
   /// Returns true if a limit may end the wait of a blocked thread.
   [[nodiscard]] bool is_limited() const noexcept { return (flags_ & limited) != 0; }
@@ -101,7 +106,9 @@ class waiter : public wait_operation {
   [[nodiscard]] detail::waiting_operation operation() const noexcept;
 
   // -- For the forms. The object may hide these with its own.
+  /// It completed without a wait.
   void set_done() noexcept { outcome_ = wait_outcome::done; }
+  /// The error code of the outcomes from `cancelled` on; success for the others.
   [[nodiscard]] std::error_code error() const noexcept;
   /// Throws it. The exception for a stop is thrown here, in the waiting coroutine, and created in a
   /// cold function.
@@ -116,7 +123,8 @@ class waiter : public wait_operation {
   // Read and written under the lock of the object while the wait is linked.
   waiter* previous_ = nullptr;
   waiter* following_ = nullptr;
-  // release when it is unlinked: a wait that has ended does not touch its object, which may be gone.
+  // release when it is unlinked: a wait that has ended does not touch its object, which may be
+  // gone.
   std::atomic<bool> linked_{false};
   wait_outcome outcome_ = wait_outcome::waiting;
   std::uint8_t flags_ = 0;
@@ -145,17 +153,20 @@ class waiter : public wait_operation {
   }
 };
 
-/// Waits in order of arrival. Waiter: the class of the waits.
+/// Waits in order of arrival. Waiter is the class of the waits. The owner serialises all calls.
 template <class Waiter>
 class waiter_list {
  public:
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  /// Returns null if it is empty.
   [[nodiscard]] Waiter* first() const noexcept { return static_cast<Waiter*>(first_); }
+  /// Returns the next one, or null.
   [[nodiscard]] static Waiter* after(const Waiter& w) noexcept {
     return static_cast<Waiter*>(w.following_);
   }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
+  /// Adds `w`, which is in no list, at the end.
   void push_back(Waiter& w) noexcept {
     w.previous_ = last_;
     w.following_ = nullptr;
@@ -164,13 +175,14 @@ class waiter_list {
     ++size_;
     w.linked_.store(true, std::memory_order_relaxed);
   }
+  /// Removes `w`, and does not access it afterwards. Precondition: it is in this list.
   void remove(Waiter& w) noexcept {
     (w.previous_ ? w.previous_->following_ : first_) = w.following_;
     (w.following_ ? w.following_->previous_ : last_) = w.previous_;
     --size_;
     w.linked_.store(false, std::memory_order_release);
   }
-  /// Precondition: the list is not empty.
+  /// Removes the first one, like remove(). Precondition: the list is not empty.
   void remove_first() noexcept {
     waiter& w = *first_;
     first_ = w.following_;

@@ -16,8 +16,8 @@
 
 namespace leat::detail {
 
-// The operations of a queue. Queue is the typed_queue_base. `Weights` and `Batch` hold the weights of
-// the items, for a queue that weighs.
+// The operations of a queue. Queue is the typed_queue_base. `Weights` and `Batch` hold the weights
+// of the items, for a queue that weighs.
 
 /// The base of all operations on queues, which add the members of leat::operation; items() and
 /// count() are what the queue needs to know while they wait.

@@ -26,8 +26,8 @@ namespace detail {
 ///
 /// The calls of a push; a pop is its mirror image:
 ///
-///   1. A form, such as operation_awaiter::await_ready(), calls try_store(). It stores the value inline
-///      if no operation waits.
+///   1. A form, such as operation_awaiter::await_ready(), calls try_store(). It stores the value
+///      inline if no operation waits.
 ///   2. Otherwise store_and_match() moves the value to the first waiting pop or into the storage,
 ///      and calls queue_base::match_after_push() if other operations may continue.
 ///   3. If there is no space, the form calls queue_base::begin(), which adds the operation to the
