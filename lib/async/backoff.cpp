@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/error_text.hpp"
+#include "base/internal/error_text.hpp"
 
 namespace leat::detail {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "leat/async/detail/select_state.hpp"
 #include "leat/async/detail/thread_record.hpp"
-#include "leat/base/detail/assert.hpp"
-#include "leat/base/detail/parker.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/assert.hpp"
+#include "leat/base/internal/parker.hpp"
 
 namespace leat {
 

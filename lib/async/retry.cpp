@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "async/backoff.hpp"
-#include "base/error_text.hpp"
+#include "base/internal/error_text.hpp"
 #include "leat/async/as_tuple.hpp"
 #include "leat/async/detail/joint_scope.hpp"
 #include "leat/async/sleep.hpp"

@@ -8,7 +8,7 @@
 
 #include "async/dump_query.hpp"
 #include "leat/async/wait_operation.hpp"
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat {
 

@@ -20,8 +20,8 @@
 #include "leat/async/scheduler.hpp"
 #include "leat/async/task.hpp"
 #include "leat/async/task_scope.hpp"
-#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat {
 

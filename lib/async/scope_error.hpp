@@ -3,7 +3,7 @@
 #include <exception>
 #include <string_view>
 
-#include "base/standard_error.hpp"
+#include "base/internal/standard_error.hpp"
 
 namespace leat::detail {
 

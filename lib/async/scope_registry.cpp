@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "async/live_tasks_text.hpp"
-#include "base/held_during_fork.hpp"
+#include "base/internal/held_during_fork.hpp"
 
 namespace leat::detail {
 

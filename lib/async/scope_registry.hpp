@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "leat/async/task_scope.hpp"
-#include "leat/base/detail/biased_mutex.hpp"
+#include "leat/base/internal/biased_mutex.hpp"
 
 namespace leat::detail {
 

@@ -6,7 +6,7 @@
 
 #include "async/backoff.hpp"
 #include "async/live_tasks_text.hpp"
-#include "base/error_text.hpp"
+#include "base/internal/error_text.hpp"
 #include "base/text/text_in_seconds.hpp"
 #include "leat/base/clock.hpp"
 

@@ -12,8 +12,8 @@
 #include "leat/async/detail/select_state.hpp"
 #include "leat/async/detail/task_local_node.hpp"
 #include "leat/async/task.hpp"
-#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat {
 

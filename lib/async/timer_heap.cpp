@@ -1,6 +1,6 @@
 #include "leat/async/detail/timer_heap.hpp"
 
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat::detail {
 

@@ -6,7 +6,7 @@
 
 #include <asio/error.hpp>
 
-#include "base/never_destroyed.hpp"
+#include "base/internal/never_destroyed.hpp"
 
 namespace leat {
 namespace {

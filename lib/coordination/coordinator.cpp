@@ -11,9 +11,9 @@
 
 #include "async/live_tasks_text.hpp"
 #include "async/scope_error.hpp"
-#include "base/error_text.hpp"
-#include "base/standard_error.hpp"
-#include "base/thread_not_started.hpp"
+#include "base/internal/error_text.hpp"
+#include "base/internal/standard_error.hpp"
+#include "base/internal/thread_not_started.hpp"
 #include "coordination/root_cause.hpp"
 #include "leat/async/detail/thread_record.hpp"
 #include "leat/async/this_task.hpp"

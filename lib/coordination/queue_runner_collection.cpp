@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/standard_error.hpp"
+#include "base/internal/standard_error.hpp"
 #include "coordination/name_scope.hpp"
 
 namespace leat {

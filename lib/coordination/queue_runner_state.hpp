@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/base/detail/thread_mutex.hpp"
+#include "leat/base/internal/thread_mutex.hpp"
 #include "leat/coordination/queue_runner.hpp"
 #include "leat/sync/event.hpp"
 

@@ -1,7 +1,7 @@
 #include "leat/input/detail/producer_list.hpp"
 
-#include "base/held_during_fork.hpp"
-#include "leat/base/detail/thread_mutex.hpp"
+#include "base/internal/held_during_fork.hpp"
+#include "leat/base/internal/thread_mutex.hpp"
 
 namespace leat::detail {
 namespace {

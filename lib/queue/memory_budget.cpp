@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "base/append_text.hpp"
-#include "leat/base/detail/assert.hpp"
+#include "base/internal/append_text.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/assert.hpp"
 #include "leat/queue/queue_base.hpp"
 
 namespace leat {

@@ -7,8 +7,8 @@
 #include "leat/async/detail/thread_record.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/async/task_context.hpp"
-#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/assert.hpp"
 #include "leat/queue/detail/queue_weight.hpp"
 #include "leat/queue/memory_budget.hpp"
 

@@ -5,9 +5,9 @@
 
 #include "async/dump/dump_printers.hpp"
 #include "async/live_tasks_text.hpp"
-#include "base/exception_in_flight.hpp"
-#include "base/standard_error.hpp"
-#include "leat/base/detail/assert.hpp"
+#include "base/internal/exception_in_flight.hpp"
+#include "base/internal/standard_error.hpp"
+#include "leat/base/internal/assert.hpp"
 #include "leat/queue/queue_base.hpp"
 
 namespace leat {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "async/dump/process_snapshot.hpp"
-#include "base/append_text.hpp"
+#include "base/internal/append_text.hpp"
 #include "leat/async/wait_target.hpp"
 #include "leat/queue/memory_budget.hpp"
 #include "leat/queue/queue_base.hpp"

@@ -4,11 +4,11 @@
 #include <string>
 
 #include "async/dump/process_snapshot.hpp"
-#include "base/append_text.hpp"
-#include "base/error_text.hpp"
+#include "base/internal/append_text.hpp"
+#include "base/internal/error_text.hpp"
 #include "leat/async/detail/select_state.hpp"
-#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/assert.hpp"
 #include "leat/queue/partial_push_error.hpp"
 #include "leat/queue/queue_base.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/append_text.hpp"
+#include "base/internal/append_text.hpp"
 #include "leat/base/error.hpp"
 #include "leat/queue/memory_budget.hpp"
 #include "leat/queue/queue_base.hpp"

@@ -1,6 +1,6 @@
 #include "leat/sim/decision_source.hpp"
 
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 #include "leat/sim/allocation_faults.hpp"
 
 namespace leat::sim {

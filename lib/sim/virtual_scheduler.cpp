@@ -5,8 +5,8 @@
 
 #include "async/live_tasks_text.hpp"
 #include "async/scope_registry.hpp"
-#include "base/standard_error.hpp"
-#include "leat/base/detail/assert.hpp"
+#include "base/internal/standard_error.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat::sim {
 namespace {

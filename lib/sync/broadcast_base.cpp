@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "base/append_text.hpp"
+#include "base/internal/append_text.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat::detail {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/append_text.hpp"
+#include "base/internal/append_text.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat {

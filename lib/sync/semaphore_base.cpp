@@ -5,9 +5,9 @@
 #include <string>
 
 #include "async/scope_registry.hpp"
-#include "base/exception_in_flight.hpp"
-#include "base/standard_error.hpp"
-#include "leat/base/detail/assert.hpp"
+#include "base/internal/exception_in_flight.hpp"
+#include "base/internal/standard_error.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat::detail {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "base/append_text.hpp"
+#include "base/internal/append_text.hpp"
 
 namespace leat {
 

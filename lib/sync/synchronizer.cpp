@@ -7,12 +7,12 @@
 #include "async/dump/dump_printers.hpp"
 #include "async/dump/process_snapshot.hpp"
 #include "async/live_tasks_text.hpp"
-#include "base/append_text.hpp"
-#include "base/exception_in_flight.hpp"
-#include "base/standard_error.hpp"
+#include "base/internal/append_text.hpp"
+#include "base/internal/exception_in_flight.hpp"
+#include "base/internal/standard_error.hpp"
 #include "leat/async/detail/thread_record.hpp"
 #include "leat/async/scheduler.hpp"
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 #include "sync/present_time.hpp"
 
 namespace leat {

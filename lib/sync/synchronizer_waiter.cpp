@@ -4,7 +4,7 @@
 #include <string>
 
 #include "async/dump/process_snapshot.hpp"
-#include "base/append_text.hpp"
+#include "base/internal/append_text.hpp"
 #include "leat/sync/synchronizer.hpp"
 
 namespace leat {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/append_text.hpp"
+#include "base/internal/append_text.hpp"
 
 namespace leat::detail {
 

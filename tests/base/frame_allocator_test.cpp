@@ -1,4 +1,4 @@
-#include "leat/base/detail/frame_allocator.hpp"
+#include "leat/base/internal/frame_allocator.hpp"
 
 #include <cstring>
 #include <set>
@@ -7,7 +7,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/internal/sanitizers.hpp"
 
 namespace frame_allocator_test {
 

@@ -1,4 +1,4 @@
-#include "base/frame_slabs.hpp"
+#include "base/internal/frame_slabs.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -15,7 +15,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/internal/sanitizers.hpp"
 #include "support/child_process.hpp"
 #include "support/effort.hpp"
 

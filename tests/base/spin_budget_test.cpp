@@ -1,4 +1,4 @@
-#include "leat/base/detail/spin_budget.hpp"
+#include "leat/base/internal/spin_budget.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "base/standard_error.hpp"
+#include "base/internal/standard_error.hpp"
 
 #include <cstdio>
 #include <iostream>

@@ -8,9 +8,9 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/base/detail/biased_mutex.hpp"
-#include "leat/base/detail/parker.hpp"
-#include "leat/base/detail/thread_mutex.hpp"
+#include "leat/base/internal/biased_mutex.hpp"
+#include "leat/base/internal/parker.hpp"
+#include "leat/base/internal/thread_mutex.hpp"
 
 namespace thread_mutex_test {
 

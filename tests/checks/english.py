@@ -282,7 +282,7 @@ def files_of(root):
     yield from (root / name for name in TOP_LEVEL)
     yield from sorted((root / 'docs').rglob('*.md'))
     yield from sorted((root / 'tools').rglob('*.1'))
-    yield from sorted(p for p in (root / 'include').rglob('*.hpp') if 'detail' not in p.parts)
+    yield from sorted(p for p in (root / 'include').rglob('*.hpp') if not {'detail', 'internal'} & set(p.parts))
 
 
 def main():

@@ -8,6 +8,7 @@ import sys
 
 # Replaces operator new, which a program can do only once, so no other header includes it.
 APART = {'sim/failing_new.hpp'}
+PRIVATE = ('detail', 'internal')  # folders of headers
 
 root = pathlib.Path(sys.argv[1])
 include = root / 'include' / 'leat'
@@ -30,13 +31,13 @@ def check_list(folder, on_disk, suffix):
 
 
 def folders(top):
-    return [f for f in [top, *sorted(top.rglob('*'))] if f.is_dir() and f.name != 'detail']
+    return [f for f in [top, *sorted(top.rglob('*'))] if f.is_dir() and f.name not in PRIVATE]
 
 
 for folder in folders(include):
-    check_list(folder, {str(h.relative_to(folder)) for pattern in ('*.hpp', 'detail/*.hpp')
+    check_list(folder, {str(h.relative_to(folder)) for pattern in ('*.hpp', 'detail/*.hpp', 'internal/*.hpp')
                         for h in folder.glob(pattern)}, '.hpp')
-for folder in folders(root / 'lib'):
+for folder in [f for f in (root / 'lib').rglob('*') if f.is_dir()]:
     check_list(folder, {s.name for s in folder.glob('*.cpp')}, '.cpp')
 for folder in folders(root / 'tools' / 'leat'):
     check_list(folder, {s.name for s in folder.glob('*.cpp')}, '.cpp')
@@ -47,7 +48,7 @@ for layer in layers:
         check_list(folder, {c.name for c in folder.glob('*_test.cpp')}, '_test.cpp')
 
 public = {str(h.relative_to(include)) for h in include.rglob('*.hpp')
-          if h.parent.name != 'detail' and h.parent != include} - APART
+          if h.parent.name not in PRIVATE and h.parent != include} - APART
 
 
 def included(header):

@@ -172,7 +172,7 @@ def main():
     root = pathlib.Path(sys.argv[1])
     found = []
     for path in sorted((root / 'include' / 'leat').rglob('*.hpp')):
-        if 'detail' not in path.parts:
+        if not {'detail', 'internal'} & set(path.parts):
             found += Checker(path, path.relative_to(root)).run()
     print('\n'.join(found))
     return 1 if found else 0

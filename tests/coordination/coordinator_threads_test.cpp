@@ -17,7 +17,7 @@
 
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
-#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/internal/sanitizers.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "support/leat_test.hpp"
 

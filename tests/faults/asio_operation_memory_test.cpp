@@ -16,7 +16,7 @@
 #include "leat/async/loop/use_task.hpp"
 #include "leat/async/select.hpp"
 #include "leat/async/sleep.hpp"
-#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/internal/sanitizers.hpp"
 
 namespace asio_operation_memory_test {
 

@@ -10,7 +10,7 @@
 #include "faults/failing_allocations.hpp"
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/async/task_group.hpp"
-#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/internal/sanitizers.hpp"
 #include "queue/operation/queue_tasks.hpp"
 
 namespace batch_memory_test {

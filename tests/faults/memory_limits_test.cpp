@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "leat/async/loop/sync_wait.hpp"
-#include "leat/base/detail/sanitizers.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/sanitizers.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
 #include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/io/file/match_files.hpp"

@@ -19,7 +19,7 @@
 #include "leat/async/loop/runtime.hpp"
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/internal/sanitizers.hpp"
 #include "leat/base/random.hpp"
 #include "leat/codec/example/example_builder.hpp"
 #include "leat/codec/example/example_fields.hpp"

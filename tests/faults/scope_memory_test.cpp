@@ -13,7 +13,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/async/when_all.hpp"
 #include "leat/async/when_any.hpp"
-#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/internal/sanitizers.hpp"
 
 namespace scope_memory_test {
 

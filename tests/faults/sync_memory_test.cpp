@@ -15,7 +15,7 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/internal/sanitizers.hpp"
 #include "leat/sync.hpp"
 
 namespace sync_memory_test {

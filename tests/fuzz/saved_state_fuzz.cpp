@@ -18,7 +18,7 @@
 #include "fuzz/in_memory.hpp"
 #include "fuzz/message_mutator.hpp"
 #include "fuzz/saved_pipelines.hpp"
-#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/internal/sanitizers.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
 #include "leat/input/queue_reader.hpp"
 #include "leat/io/index/indexed_reader.hpp"

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "leat/base/detail/biased_mutex.hpp"
+#include "leat/base/internal/biased_mutex.hpp"
 
 #include "model/model.hpp"
 

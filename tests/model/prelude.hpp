@@ -56,7 +56,7 @@
 #define syscall model::syscall
 
 #define pause shipped_pause
-#include "leat/base/detail/pause.hpp"
+#include "leat/base/internal/pause.hpp"
 #undef pause
 namespace leat::detail {
 inline void pause(int = 1, model::place at = model::place::current()) noexcept { model::yield(at); }
@@ -64,13 +64,13 @@ inline void pause(int = 1, model::place at = model::place::current()) noexcept {
 
 #define mutex model_mutex
 #define condition_variable model_condition_variable
-#include "leat/base/detail/parker.hpp"
+#include "leat/base/internal/parker.hpp"
 #undef condition_variable
 #undef mutex
 
-#include "leat/base/detail/thread_mutex.hpp"
+#include "leat/base/internal/thread_mutex.hpp"
 #define __builtin_thread_pointer ::model::this_thread
-#include "leat/base/detail/biased_mutex.hpp"
+#include "leat/base/internal/biased_mutex.hpp"
 #undef __builtin_thread_pointer
 
 // The locks of the scope registry are static, which model_atomic cannot be. No thread of a model

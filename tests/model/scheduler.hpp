@@ -1,7 +1,7 @@
 #pragma once
 
 #include "leat/async/scheduler.hpp"
-#include "leat/base/detail/parker.hpp"
+#include "leat/base/internal/parker.hpp"
 #include "model/model.hpp"
 
 namespace model {

@@ -1,6 +1,6 @@
 // mutex: one thread holds it at a time and sees the writes of the previous owner.
 
-#include "leat/base/detail/thread_mutex.hpp"
+#include "leat/base/internal/thread_mutex.hpp"
 
 #include "model/model.hpp"
 

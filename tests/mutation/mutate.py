@@ -37,11 +37,11 @@ import trials
 SOURCES = [
     'include/leat/queue', 'lib/queue', 'include/leat/coordination', 'lib/coordination',
     # The parts of its waits: select, limits, stops and the lock with an owner.
-    'include/leat/base/detail/biased_mutex.hpp', 'include/leat/base/detail/parker.hpp',
-    'include/leat/base/detail/reserve_doubling.hpp',
+    'include/leat/base/internal/biased_mutex.hpp', 'include/leat/base/internal/parker.hpp',
+    'include/leat/base/internal/reserve_doubling.hpp',
     'include/leat/async/detail/select_state.hpp', 'include/leat/async/select.hpp',
     'include/leat/async/sleep.hpp', 'include/leat/async/wait_for_stop.hpp',
-    'lib/base/biased_mutex.cpp', 'lib/async/select.cpp', 'lib/async/sleep.cpp',
+    'lib/base/internal/biased_mutex.cpp', 'lib/async/select.cpp', 'lib/async/sleep.cpp',
     'lib/async/wait_for_stop.cpp',
 ]
 COPIED = ['include', 'lib', 'tests', 'tools', 'meson.build', 'meson_options.txt']

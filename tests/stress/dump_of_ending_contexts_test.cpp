@@ -14,7 +14,7 @@
 #include "leat/async/loop/embedded_scheduler.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/internal/sanitizers.hpp"
 
 namespace dump_of_ending_contexts_test {
 

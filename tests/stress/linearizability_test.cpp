@@ -24,7 +24,7 @@
 
 #include "leat/async/loop/runtime.hpp"
 #include "leat/async/task_group.hpp"
-#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/internal/sanitizers.hpp"
 #include "leat/base/random.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/queue/partial_push_error.hpp"

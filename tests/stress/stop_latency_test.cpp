@@ -9,7 +9,7 @@
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/internal/sanitizers.hpp"
 #include "leat/queue/fifo_queue.hpp"
 
 namespace stop_latency_test {

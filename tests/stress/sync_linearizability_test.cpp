@@ -22,7 +22,7 @@
 
 #include "leat/async/loop/runtime.hpp"
 #include "leat/async/task_group.hpp"
-#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/internal/sanitizers.hpp"
 #include "leat/base/random.hpp"
 #include "stress/recorded_channels.hpp"
 #include "stress/recorded_locks.hpp"

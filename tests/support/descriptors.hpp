@@ -10,7 +10,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "base/system_call.hpp"
+#include "base/internal/system_call.hpp"
 #include "leat/async/loop/embedded_scheduler.hpp"
 
 namespace leat_test {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/internal/sanitizers.hpp"
 
 namespace leat_test {
 

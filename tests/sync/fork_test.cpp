@@ -13,8 +13,8 @@
 
 #include "leat/async/loop/runtime.hpp"
 #include "leat/async/task_group.hpp"
-#include "leat/base/detail/sanitizers.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/sanitizers.hpp"
 #include "leat/sync.hpp"
 #include "support/child_process.hpp"
 #include "support/effort.hpp"

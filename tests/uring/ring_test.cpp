@@ -21,7 +21,7 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/internal/sanitizers.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "support/child_process.hpp"

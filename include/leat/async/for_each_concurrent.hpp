@@ -15,11 +15,11 @@
 
 #include "leat/async/detail/joint_scope.hpp"
 #include "leat/async/task.hpp"
-#include "leat/base/detail/frame_allocator.hpp"
-#include "leat/base/detail/is_task.hpp"
-#include "leat/base/detail/local_types.hpp"
-#include "leat/base/detail/range_concepts.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/frame_allocator.hpp"
+#include "leat/base/internal/is_task.hpp"
+#include "leat/base/internal/local_types.hpp"
+#include "leat/base/internal/range_concepts.hpp"
 
 LEAT_LOCAL_TYPES_BEGIN
 

@@ -14,9 +14,9 @@
 #include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/base/detail/is_task.hpp"
-#include "leat/base/detail/local_types.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/is_task.hpp"
+#include "leat/base/internal/local_types.hpp"
 
 LEAT_LOCAL_TYPES_BEGIN
 

@@ -8,7 +8,7 @@
 #include "leat/async/detail/joint_scope.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/async/task.hpp"
-#include "leat/base/detail/local_types.hpp"
+#include "leat/base/internal/local_types.hpp"
 
 LEAT_LOCAL_TYPES_BEGIN
 

@@ -14,8 +14,8 @@
 #include "leat/async/detail/timer_heap.hpp"
 #include "leat/async/work_item.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/base/detail/biased_mutex.hpp"
-#include "leat/base/detail/spin_budget.hpp"
+#include "leat/base/internal/biased_mutex.hpp"
+#include "leat/base/internal/spin_budget.hpp"
 #include "leat/base/process_identity.hpp"
 
 namespace leat {

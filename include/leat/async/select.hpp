@@ -16,7 +16,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/async/wait_for_stop.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/base/detail/is_task.hpp"
+#include "leat/base/internal/is_task.hpp"
 
 namespace leat {
 namespace detail {

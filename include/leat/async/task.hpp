@@ -12,9 +12,9 @@
 #include "leat/async/detail/promise.hpp"
 #include "leat/async/detail/result_tuple.hpp"
 #include "leat/async/task_scope.hpp"
-#include "leat/base/detail/assert.hpp"
-#include "leat/base/detail/is_task.hpp"
-#include "leat/base/detail/local_types.hpp"
+#include "leat/base/internal/assert.hpp"
+#include "leat/base/internal/is_task.hpp"
+#include "leat/base/internal/local_types.hpp"
 
 LEAT_LOCAL_TYPES_BEGIN
 

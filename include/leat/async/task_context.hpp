@@ -10,7 +10,7 @@
 #include "leat/async/scheduler.hpp"
 #include "leat/async/task_id.hpp"
 #include "leat/async/work_item.hpp"
-#include "leat/base/detail/frame_allocator.hpp"
+#include "leat/base/internal/frame_allocator.hpp"
 
 namespace leat {
 

@@ -12,9 +12,9 @@
 #include "leat/async/condition_wait.hpp"
 #include "leat/async/task.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/base/detail/is_task.hpp"
-#include "leat/base/detail/local_types.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/is_task.hpp"
+#include "leat/base/internal/local_types.hpp"
 
 LEAT_LOCAL_TYPES_BEGIN
 

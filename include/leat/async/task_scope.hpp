@@ -16,8 +16,8 @@
 
 #include "leat/async/task_context.hpp"
 #include "leat/async/wait_operation.hpp"
-#include "leat/base/detail/biased_mutex.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/biased_mutex.hpp"
 
 namespace leat {
 

@@ -8,8 +8,8 @@
 
 #include "leat/async/detail/joint_scope.hpp"
 #include "leat/async/task.hpp"
-#include "leat/base/detail/is_task.hpp"
-#include "leat/base/detail/local_types.hpp"
+#include "leat/base/internal/is_task.hpp"
+#include "leat/base/internal/local_types.hpp"
 
 LEAT_LOCAL_TYPES_BEGIN
 

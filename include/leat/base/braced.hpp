@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/base/detail/is_task.hpp"
+#include "leat/base/internal/is_task.hpp"
 
 namespace leat {
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 #include "leat/base/random.hpp"
 
 namespace leat {

@@ -18,10 +18,10 @@
 #include "leat/async/task.hpp"
 #include "leat/async/task_scope.hpp"
 #include "leat/base/braced.hpp"
-#include "leat/base/detail/copyable_callable.hpp"
-#include "leat/base/detail/is_task.hpp"
-#include "leat/base/detail/local_types.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/copyable_callable.hpp"
+#include "leat/base/internal/is_task.hpp"
+#include "leat/base/internal/local_types.hpp"
 #include "leat/coordination/detail/coordinator_body.hpp"
 
 LEAT_LOCAL_TYPES_BEGIN

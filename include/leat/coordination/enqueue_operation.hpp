@@ -7,7 +7,7 @@
 
 #include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
-#include "leat/base/detail/copyable_callable.hpp"
+#include "leat/base/internal/copyable_callable.hpp"
 
 namespace leat {
 

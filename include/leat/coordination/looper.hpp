@@ -9,8 +9,8 @@
 #include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/base/detail/copyable_callable.hpp"
-#include "leat/base/detail/is_task.hpp"
+#include "leat/base/internal/copyable_callable.hpp"
+#include "leat/base/internal/is_task.hpp"
 
 namespace leat {
 

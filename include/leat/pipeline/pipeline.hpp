@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "leat/async/task.hpp"
-#include "leat/base/detail/assert.hpp"
-#include "leat/base/detail/exclusive_use.hpp"
-#include "leat/base/detail/pimpl.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/assert.hpp"
+#include "leat/base/internal/exclusive_use.hpp"
+#include "leat/base/internal/pimpl.hpp"
 #include "leat/base/random.hpp"
 #include "leat/pipeline/element/detail/block_bytes.hpp"
 #include "leat/pipeline/element/owned_batch.hpp"

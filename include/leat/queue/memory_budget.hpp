@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "leat/async/work_item.hpp"
-#include "leat/base/detail/biased_mutex.hpp"
+#include "leat/base/internal/biased_mutex.hpp"
 
 namespace leat {
 

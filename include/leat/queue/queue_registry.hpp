@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "leat/base/detail/thread_mutex.hpp"
+#include "leat/base/internal/thread_mutex.hpp"
 #include "leat/queue/queue_options.hpp"
 #include "leat/queue/random_shuffle_queue.hpp"
 #include "leat/tensor/element_spec.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "leat/base/detail/preemption_hook.hpp"
+#include "leat/base/internal/preemption_hook.hpp"
 #include "leat/sim/decision_source.hpp"
 
 namespace leat::sim {

@@ -13,7 +13,7 @@
 #include "leat/async/detail/timer_heap.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/base/detail/thread_mutex.hpp"
+#include "leat/base/internal/thread_mutex.hpp"
 #include "leat/sync/detail/delay_queue_base.hpp"
 #include "leat/sync/mutex.hpp"
 

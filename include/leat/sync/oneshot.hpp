@@ -12,7 +12,7 @@
 #include <asio/async_result.hpp>
 
 #include "leat/async/wait_limit.hpp"
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 #include "leat/sync/detail/oneshot_block.hpp"
 
 namespace leat {

@@ -10,7 +10,7 @@
 #include "leat/async/wait_target.hpp"
 #include "leat/async/work_item.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/base/detail/biased_mutex.hpp"
+#include "leat/base/internal/biased_mutex.hpp"
 #include "leat/sync/synchronizer_waiter.hpp"
 
 namespace leat {

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "leat/base/detail/aligned_bytes.hpp"
+#include "leat/base/internal/aligned_bytes.hpp"
 #include "leat/tensor/dtype.hpp"
 #include "leat/tensor/shape.hpp"
 #include "leat/tensor/string_values.hpp"

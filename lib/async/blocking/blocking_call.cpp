@@ -10,14 +10,14 @@
 
 #include "async/blocking/blocking_threads.hpp"
 #include "async/live_tasks_text.hpp"
-#include "base/standard_error.hpp"
-#include "base/thread_not_started.hpp"
+#include "base/internal/standard_error.hpp"
+#include "base/internal/thread_not_started.hpp"
 #include "leat/async/blocking/detail/blocking_calls.hpp"
 #include "leat/async/detail/task_local_node.hpp"
 #include "leat/async/dump/dump.hpp"
 #include "leat/async/loop/detail/event_loop_scheduler.hpp"
 #include "leat/async/wait_target.hpp"
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat::detail {
 

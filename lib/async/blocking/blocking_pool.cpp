@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "async/blocking/blocking_threads.hpp"
-#include "base/never_destroyed.hpp"
+#include "base/internal/never_destroyed.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat {

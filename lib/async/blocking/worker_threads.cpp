@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "async/blocking/futex.hpp"
-#include "base/fork_generation.hpp"
-#include "leat/base/detail/spin_budget.hpp"
+#include "base/internal/fork_generation.hpp"
+#include "leat/base/internal/spin_budget.hpp"
 
 namespace leat::detail {
 

@@ -8,10 +8,10 @@
 #include "async/dump/dump_collector.hpp"
 #include "async/dump/dump_printers.hpp"
 #include "async/live_tasks_text.hpp"
-#include "base/exception_in_flight.hpp"
-#include "base/standard_error.hpp"
+#include "base/internal/exception_in_flight.hpp"
+#include "base/internal/standard_error.hpp"
 #include "leat/async/detail/foreign_wait.hpp"
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat {
 

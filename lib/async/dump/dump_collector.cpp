@@ -19,7 +19,7 @@
 #include "async/thread_registry.hpp"
 #include "leat/async/detail/task_local_node.hpp"
 #include "leat/async/task.hpp"
-#include "leat/base/detail/preemption_hook.hpp"
+#include "leat/base/internal/preemption_hook.hpp"
 
 namespace leat::detail {
 

@@ -15,8 +15,8 @@
 #include <utility>
 
 #include "async/dump/all_signals_blocked.hpp"
-#include "base/standard_descriptors.hpp"
-#include "base/thread_not_started.hpp"
+#include "base/internal/standard_descriptors.hpp"
+#include "base/internal/thread_not_started.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/write_all.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "async/dump/live_objects.hpp"
 #include "async/thread_registry.hpp"
-#include "base/held_during_fork.hpp"
+#include "base/internal/held_during_fork.hpp"
 
 namespace leat::detail {
 

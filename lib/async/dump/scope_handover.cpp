@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "async/live_tasks_text.hpp"
-#include "base/standard_error.hpp"
+#include "base/internal/standard_error.hpp"
 
 namespace leat::detail {
 

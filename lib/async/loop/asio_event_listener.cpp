@@ -6,7 +6,7 @@
 #include <system_error>
 #include <unistd.h>
 
-#include "leat/base/detail/descriptor.hpp"
+#include "leat/base/internal/descriptor.hpp"
 
 namespace leat::detail {
 

@@ -9,7 +9,7 @@
 #include "leat/async/loop/partial_transfer.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/async/wait_target.hpp"
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat::detail {
 

@@ -9,7 +9,7 @@
 #include <asio/strand.hpp>
 
 #include "async/loop/executor_target.hpp"
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat::detail {
 namespace {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat {
 namespace {

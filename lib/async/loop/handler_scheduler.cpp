@@ -4,7 +4,7 @@
 
 #include <asio/io_context.hpp>
 
-#include "base/held_during_fork.hpp"
+#include "base/internal/held_during_fork.hpp"
 #include "leat/async/detail/foreign_coroutine_awaiter.hpp"
 
 namespace leat::detail {

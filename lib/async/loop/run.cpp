@@ -13,15 +13,15 @@
 #include <asio/io_context.hpp>
 
 #include "async/live_tasks_text.hpp"
-#include "base/standard_error.hpp"
+#include "base/internal/standard_error.hpp"
 #include "base/text/seconds_text.hpp"
 #include "leat/async/condition_wait.hpp"
 #include "leat/async/dump/dump.hpp"
 #include "leat/async/loop/asio_scheduler.hpp"
 #include "leat/async/loop/stop_on_signal.hpp"
 #include "leat/async/task_scope.hpp"
-#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat::detail {
 namespace {

@@ -10,13 +10,13 @@
 #include <asio/io_context.hpp>
 #include <pthread.h>
 
-#include "base/standard_error.hpp"
-#include "base/thread_not_started.hpp"
+#include "base/internal/standard_error.hpp"
+#include "base/internal/thread_not_started.hpp"
 #include "leat/async/dump/dump.hpp"
 #include "leat/async/loop/asio_scheduler.hpp"
-#include "leat/base/detail/assert.hpp"
-#include "leat/base/detail/parker.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/assert.hpp"
+#include "leat/base/internal/parker.hpp"
 
 namespace leat {
 

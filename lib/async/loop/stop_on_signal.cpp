@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "async/loop/signal_set_counts.hpp"
-#include "base/held_during_fork.hpp"
+#include "base/internal/held_during_fork.hpp"
 #include "leat/async/loop/detail/event_loop_scheduler.hpp"
 #include "leat/async/loop/detail/signal_receiver.hpp"
 #include "leat/base/error.hpp"

@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "async/tracing/installed_hooks.hpp"
-#include "base/held_during_fork.hpp"
-#include "base/never_destroyed.hpp"
+#include "base/internal/held_during_fork.hpp"
+#include "base/internal/never_destroyed.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/async/task_context.hpp"
 #include "leat/async/wait_operation.hpp"
-#include "leat/base/detail/assert.hpp"
-#include "leat/base/detail/preemption_hook.hpp"
+#include "leat/base/internal/assert.hpp"
+#include "leat/base/internal/preemption_hook.hpp"
 
 namespace leat {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "async/tracing/trace_recorder.hpp"
-#include "base/standard_error.hpp"
+#include "base/internal/standard_error.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat {

@@ -7,8 +7,8 @@
 #include <new>
 #include <utility>
 
-#include "base/standard_descriptors.hpp"
-#include "base/system_call.hpp"
+#include "base/internal/standard_descriptors.hpp"
+#include "base/internal/system_call.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat::detail {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "codec/file_header.hpp"
-#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/assert.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
 
 namespace leat {

@@ -7,8 +7,8 @@
 
 #include <zlib.h>
 
-#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat {
 namespace {

@@ -8,7 +8,7 @@
 #include "codec/compression/deflate_header.hpp"
 #include "codec/compression/inflate_limits.hpp"
 #include "codec/compression/raw_inflater.hpp"
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/internal/sanitizers.hpp"
 
 #if LEAT_ASAN
 #include <sanitizer/asan_interface.h>

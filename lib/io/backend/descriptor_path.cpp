@@ -3,7 +3,7 @@
 #include <charconv>
 #include <unistd.h>
 
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat {
 namespace {

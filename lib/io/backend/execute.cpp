@@ -13,8 +13,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "base/standard_descriptors.hpp"
-#include "base/system_call.hpp"
+#include "base/internal/standard_descriptors.hpp"
+#include "base/internal/system_call.hpp"
 #include "io/backend/backend_support.hpp"
 #include "leat/io/backend/descriptor_path.hpp"
 

@@ -9,7 +9,7 @@
 #include <system_error>
 #include <unistd.h>
 
-#include "base/never_destroyed.hpp"
+#include "base/internal/never_destroyed.hpp"
 #include "io/backend/backend_support.hpp"
 #include "leat/async/loop/detail/event_loop_scheduler.hpp"
 #include "leat/base/error.hpp"

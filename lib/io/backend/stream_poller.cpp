@@ -10,7 +10,7 @@
 #include "io/backend/backend_support.hpp"
 #include "io/backend/buffer_ownership.hpp"
 #include "io/backend/worker_pool.hpp"
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat::detail {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <poll.h>
 
-#include "leat/base/detail/descriptor.hpp"
+#include "leat/base/internal/descriptor.hpp"
 #include "leat/io/backend/file_backend.hpp"
 
 namespace leat::detail {

@@ -9,11 +9,11 @@
 #include <system_error>
 #include <utility>
 
-#include "base/fork_generation.hpp"
+#include "base/internal/fork_generation.hpp"
 #include "io/backend/buffer_ownership.hpp"
 #include "io/backend/uring_requests.hpp"
 #include "io/backend/worker_pool.hpp"
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat::detail {
 namespace {

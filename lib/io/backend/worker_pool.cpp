@@ -6,10 +6,10 @@
 #include <new>
 #include <system_error>
 
-#include "base/fork_generation.hpp"
+#include "base/internal/fork_generation.hpp"
 #include "io/backend/backend_support.hpp"
 #include "io/backend/buffer_ownership.hpp"
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat::detail {
 namespace {

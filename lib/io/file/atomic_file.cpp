@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat::detail {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "leat/async/scheduler.hpp"
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat::detail {
 

@@ -7,7 +7,7 @@
 
 #include "io/file/gather_read.hpp"
 #include "io/file/open_file_cache.hpp"
-#include "leat/base/detail/aligned_bytes.hpp"
+#include "leat/base/internal/aligned_bytes.hpp"
 #include "leat/io/file/detail/read_wait.hpp"
 #include "leat/io/file/file.hpp"
 

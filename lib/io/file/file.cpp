@@ -7,12 +7,12 @@
 #include <thread>
 #include <utility>
 
+#include "base/internal/thread_not_started.hpp"
 #include "base/text/text_in_seconds.hpp"
-#include "base/thread_not_started.hpp"
 #include "io/backend/backend_support.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/assert.hpp"
 #include "leat/io/file/detail/atomic_file.hpp"
 
 namespace leat {

@@ -9,7 +9,7 @@
 
 #include "io/file/gather_read.hpp"
 #include "leat/base/bytes.hpp"
-#include "leat/base/detail/aligned_bytes.hpp"
+#include "leat/base/internal/aligned_bytes.hpp"
 #include "leat/codec/tfrecord/tfrecord.hpp"
 
 namespace leat::detail {

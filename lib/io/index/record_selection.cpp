@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat {
 

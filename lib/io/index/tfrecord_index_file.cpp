@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/error_text.hpp"
+#include "base/internal/error_text.hpp"
 #include "io/file/open_file_cache.hpp"
 #include "leat/async/detail/yield_turn.hpp"
 #include "leat/base/error.hpp"

@@ -4,8 +4,8 @@
 
 #include "io/reader/prefetched_file.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat {
 

@@ -3,7 +3,7 @@
 #include <new>
 #include <sys/mman.h>
 
-#include "base/huge_page.hpp"
+#include "base/internal/huge_page.hpp"
 #include "io/backend/buffer_ownership.hpp"
 
 namespace leat::detail {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/error_text.hpp"
+#include "base/internal/error_text.hpp"
 #include "io/writer/tfrecord_options.hpp"
 #include "leat/base/error.hpp"
 #include "leat/codec/compression/compression.hpp"

@@ -7,8 +7,8 @@
 
 #include "leat/async/sleep.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/assert.hpp"
 #include "leat/input/detail/producer_list.hpp"
 #include "leat/io/file/match_files.hpp"
 #include "leat/io/index/tfrecord_index_file.hpp"

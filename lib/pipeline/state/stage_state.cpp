@@ -7,7 +7,7 @@
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
-#include "base/error_text.hpp"
+#include "base/internal/error_text.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/base/error.hpp"
 #include "leat/codec/checksum/crc32c.hpp"

@@ -10,8 +10,8 @@
 #include <unistd.h>
 #include <utility>
 
-#include "leat/base/detail/assert.hpp"
-#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/internal/assert.hpp"
+#include "leat/base/internal/sanitizers.hpp"
 
 #if LEAT_ASAN
 #include <sanitizer/asan_interface.h>

@@ -8,7 +8,7 @@
 #include <typeinfo>
 #include <vector>
 
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat::sim {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 #include "leat/sim/allocation_faults.hpp"
 
 namespace leat::sim {

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "leat/base/detail/preemption_hook.hpp"
+#include "leat/base/internal/preemption_hook.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
 #include "sim/world/fiber.hpp"
 

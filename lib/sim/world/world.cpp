@@ -10,12 +10,12 @@
 
 #include "async/live_tasks_text.hpp"
 #include "async/scope_registry.hpp"
-#include "base/error_text.hpp"
-#include "base/standard_error.hpp"
+#include "base/internal/error_text.hpp"
+#include "base/internal/standard_error.hpp"
 #include "base/text/milliseconds_text.hpp"
 #include "leat/async/loop/detail/signal_receiver.hpp"
-#include "leat/base/detail/assert.hpp"
-#include "leat/base/detail/frame_allocator.hpp"
+#include "leat/base/internal/assert.hpp"
+#include "leat/base/internal/frame_allocator.hpp"
 #include "sim/world/simulated_calls.hpp"
 #include "sim/world/simulated_turn.hpp"
 

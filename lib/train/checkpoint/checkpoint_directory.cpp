@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "base/error_text.hpp"
+#include "base/internal/error_text.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/base/error.hpp"
 #include "leat/io/file/detail/atomic_file.hpp"

@@ -9,7 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "base/error_text.hpp"
+#include "base/internal/error_text.hpp"
 #include "leat/base/error.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
 #include "leat/io/file/detail/atomic_file.hpp"

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
-#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/assert.hpp"
 #include "leat/codec/checkpoint/checkpoint_table.hpp"
 
 namespace leat {

@@ -4,7 +4,7 @@
 #include <new>
 #include <sys/mman.h>
 
-#include "base/huge_page.hpp"
+#include "base/internal/huge_page.hpp"
 
 namespace leat::detail {
 

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <utility>
 
-#include "base/error_text.hpp"
+#include "base/internal/error_text.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/assert.hpp"
 #include "leat/train/checkpoint/checkpoint_directory.hpp"
 #include "train/checkpoint/checkpoint_file.hpp"
 #include "train/checkpoint/saver_state.hpp"

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "base/error_text.hpp"
+#include "base/internal/error_text.hpp"
 #include "leat/base/error.hpp"
 #include "leat/train/checkpoint/checkpoint_directory.hpp"
 #include "train/checkpoint/checkpoint_file.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "leat/async/scheduler.hpp"
-#include "leat/base/detail/exclusive_use.hpp"
+#include "leat/base/internal/exclusive_use.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/train/checkpoint/rank_checkpoints.hpp"
 #include "leat/train/checkpoint/saver.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/standard_error.hpp"
+#include "base/internal/standard_error.hpp"
 #include "leat/async/scheduler.hpp"
 
 namespace leat {

@@ -7,14 +7,14 @@
 #include <stop_token>
 #include <string>
 
-#include "base/error_text.hpp"
+#include "base/internal/error_text.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/async/select.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_context.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 #include "train/monitored/monitored_session_state.hpp"
 #include "train/supervisor/close_session.hpp"
 

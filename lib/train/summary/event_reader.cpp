@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "base/error_text.hpp"
+#include "base/internal/error_text.hpp"
 #include "leat/base/error.hpp"
 #include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/io/file/file.hpp"

@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "async/scope_registry.hpp"
-#include "base/error_text.hpp"
-#include "base/standard_error.hpp"
+#include "base/internal/error_text.hpp"
+#include "base/internal/standard_error.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/async/task_context.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 #include "leat/train/checkpoint/checkpoint_directory.hpp"
 #include "leat/train/supervisor/session_manager.hpp"
 #include "train/checkpoint/checkpoint_paths.hpp"

@@ -14,7 +14,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "base/system_call.hpp"
+#include "base/internal/system_call.hpp"
 #include "leat/async/dump/dump.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"

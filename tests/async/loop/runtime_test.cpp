@@ -20,8 +20,8 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/base/detail/sanitizers.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/sanitizers.hpp"
 #include "support/child_process.hpp"
 
 namespace runtime_test {

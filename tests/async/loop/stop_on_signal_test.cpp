@@ -19,7 +19,7 @@
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
-#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/internal/sanitizers.hpp"
 #include "support/child_process.hpp"
 #include "support/descriptors.hpp"
 #include "support/error_of.hpp"

@@ -12,7 +12,7 @@ METRIC = re.compile(r'\{"(leat_\w+)", "(gauge|counter)"')
 def tables(root):
     include, found = root / 'include' / 'leat', {}
     for header in sorted(include.rglob('*.hpp')):
-        if 'detail' not in header.parts:
+        if not {'detail', 'internal'} & set(header.parts):
             for _, name, body in STRUCT.findall(header.read_text()):
                 if name.endswith('_statistics'):
                     found[f'{header.relative_to(include).as_posix()}#{name}'] = ''.join(table(body))

@@ -97,7 +97,7 @@ def read_enums(headers):
 @functools.cache
 def read_structs(root):
     include, structs = root / 'include' / 'leat', {}
-    headers = [h for h in sorted(include.rglob('*.hpp')) if 'detail' not in h.parts]
+    headers = [h for h in sorted(include.rglob('*.hpp')) if not {'detail', 'internal'} & set(h.parts)]
     enums = dict(read_enums(headers))
     for header in headers:
         for comment, name, body in STRUCT.findall(header.read_text()):

@@ -1,6 +1,6 @@
 // The address sanitizer knows which memory a buffer owns.
 
-#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/internal/sanitizers.hpp"
 
 #if LEAT_ASAN
 

@@ -11,7 +11,7 @@
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
-#include "leat/base/detail/exclusive_use.hpp"
+#include "leat/base/internal/exclusive_use.hpp"
 #include "support/error_of.hpp"
 #include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"

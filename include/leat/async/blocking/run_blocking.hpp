@@ -16,9 +16,9 @@
 #include "leat/async/detail/promise.hpp"
 #include "leat/async/detail/result_tuple.hpp"
 #include "leat/async/operation/irrevocable.hpp"
-#include "leat/base/detail/assert.hpp"
-#include "leat/base/detail/is_task.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/assert.hpp"
+#include "leat/base/internal/is_task.hpp"
 
 namespace leat {
 namespace detail {

@@ -4,7 +4,7 @@
 
 #include <asio/this_coro.hpp>
 
-#include "leat/base/detail/is_task.hpp"
+#include "leat/base/internal/is_task.hpp"
 
 namespace leat::detail {
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "leat/async/wait_operation.hpp"
-#include "leat/base/detail/frame_allocator.hpp"
-#include "leat/base/detail/is_task.hpp"
+#include "leat/base/internal/frame_allocator.hpp"
+#include "leat/base/internal/is_task.hpp"
 
 namespace leat::detail {
 

@@ -12,8 +12,8 @@
 #include "leat/async/task_context.hpp"
 #include "leat/async/task_scope.hpp"
 #include "leat/async/wait_operation.hpp"
-#include "leat/base/detail/assert.hpp"
-#include "leat/base/detail/frame_allocator.hpp"
+#include "leat/base/internal/assert.hpp"
+#include "leat/base/internal/frame_allocator.hpp"
 
 namespace leat {
 

@@ -18,8 +18,8 @@
 #include "leat/async/detail/result_tuple.hpp"
 #include "leat/async/detail/select_branch_set.hpp"
 #include "leat/async/detail/select_state.hpp"
-#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat::detail {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "leat/base/detail/frame_allocator.hpp"
+#include "leat/base/internal/frame_allocator.hpp"
 
 namespace leat::detail {
 

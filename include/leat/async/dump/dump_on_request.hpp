@@ -8,7 +8,7 @@
 #include "leat/async/dump/dump.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/base/detail/pimpl.hpp"
+#include "leat/base/internal/pimpl.hpp"
 
 namespace leat {
 

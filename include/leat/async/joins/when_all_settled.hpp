@@ -8,7 +8,7 @@
 #include "leat/async/joins/settled.hpp"
 #include "leat/async/task.hpp"
 #include "leat/async/when_all.hpp"
-#include "leat/base/detail/is_task.hpp"
+#include "leat/base/internal/is_task.hpp"
 
 namespace leat {
 

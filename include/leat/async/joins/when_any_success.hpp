@@ -11,8 +11,8 @@
 #include "leat/async/detail/joint_scope.hpp"
 #include "leat/async/joins/settled.hpp"
 #include "leat/async/task.hpp"
-#include "leat/base/detail/is_task.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/is_task.hpp"
 
 namespace leat {
 namespace detail {

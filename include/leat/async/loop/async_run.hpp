@@ -19,7 +19,7 @@
 #include "leat/async/loop/scheduler_executor.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/async/task.hpp"
-#include "leat/base/detail/local_types.hpp"
+#include "leat/base/internal/local_types.hpp"
 
 LEAT_LOCAL_TYPES_BEGIN
 

@@ -6,7 +6,7 @@
 
 #include "leat/async/loop/detail/event_loop_scheduler.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/base/detail/descriptor.hpp"
+#include "leat/base/internal/descriptor.hpp"
 
 namespace leat {
 

@@ -11,9 +11,9 @@
 #include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/base/detail/assert.hpp"
-#include "leat/base/detail/is_task.hpp"
-#include "leat/base/detail/local_types.hpp"
+#include "leat/base/internal/assert.hpp"
+#include "leat/base/internal/is_task.hpp"
+#include "leat/base/internal/local_types.hpp"
 
 LEAT_LOCAL_TYPES_BEGIN
 

@@ -8,7 +8,7 @@
 
 #include "leat/async/scheduler.hpp"
 #include "leat/async/task.hpp"
-#include "leat/base/detail/pimpl.hpp"
+#include "leat/base/internal/pimpl.hpp"
 
 namespace leat {
 

@@ -11,7 +11,7 @@
 
 #include "leat/async/scheduler.hpp"
 #include "leat/async/work_item.hpp"
-#include "leat/base/detail/frame_allocator.hpp"
+#include "leat/base/internal/frame_allocator.hpp"
 
 namespace leat {
 

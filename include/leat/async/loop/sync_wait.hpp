@@ -6,7 +6,7 @@
 
 #include "leat/async/scheduler.hpp"
 #include "leat/async/task.hpp"
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat {
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "leat/base/bytes.hpp"
-#include "leat/base/detail/pimpl.hpp"
+#include "leat/base/internal/pimpl.hpp"
 #include "leat/codec/compression/compression.hpp"
 
 namespace leat {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "leat/base/bytes.hpp"
-#include "leat/base/detail/pimpl.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/pimpl.hpp"
 #include "leat/codec/compression/compression.hpp"
 
 namespace leat {

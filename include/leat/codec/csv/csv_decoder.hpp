@@ -10,7 +10,7 @@
 
 #include "leat/base/braced.hpp"
 #include "leat/base/bytes.hpp"
-#include "leat/base/detail/pimpl.hpp"
+#include "leat/base/internal/pimpl.hpp"
 #include "leat/codec/decode_error.hpp"
 #include "leat/tensor/element_spec.hpp"
 #include "leat/tensor/tensor.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "leat/base/detail/range_concepts.hpp"
+#include "leat/base/internal/range_concepts.hpp"
 
 namespace leat {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "leat/base/bytes.hpp"
-#include "leat/base/detail/pimpl.hpp"
+#include "leat/base/internal/pimpl.hpp"
 #include "leat/codec/decode_error.hpp"
 #include "leat/codec/example/example_options.hpp"
 #include "leat/codec/example/features.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "leat/async/task.hpp"
-#include "leat/base/detail/is_task.hpp"
+#include "leat/base/internal/is_task.hpp"
 
 namespace leat {
 

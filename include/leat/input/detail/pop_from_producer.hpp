@@ -12,8 +12,8 @@
 #include "leat/async/select.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/base/detail/local_types.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/local_types.hpp"
 #include "leat/input/detail/producer_list.hpp"
 #include "leat/queue/queue_base.hpp"
 

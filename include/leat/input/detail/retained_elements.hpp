@@ -3,7 +3,7 @@
 #include <list>
 #include <vector>
 
-#include "leat/base/detail/thread_mutex.hpp"
+#include "leat/base/internal/thread_mutex.hpp"
 #include "leat/tensor/tensor_tuple.hpp"
 
 namespace leat::detail {

@@ -14,8 +14,8 @@
 
 #include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
-#include "leat/base/detail/aligned_bytes.hpp"
-#include "leat/base/detail/exclusive_use.hpp"
+#include "leat/base/internal/aligned_bytes.hpp"
+#include "leat/base/internal/exclusive_use.hpp"
 #include "leat/base/world_rank.hpp"
 #include "leat/io/index/epoch_order.hpp"
 #include "leat/io/index/indexed_reader_state.hpp"

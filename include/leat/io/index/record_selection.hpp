@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "leat/base/bytes.hpp"
-#include "leat/base/detail/aligned_bytes.hpp"
+#include "leat/base/internal/aligned_bytes.hpp"
 #include "leat/io/reader/record_batch.hpp"
 
 namespace leat {

@@ -13,7 +13,7 @@
 
 #include "leat/async/task.hpp"
 #include "leat/base/bytes.hpp"
-#include "leat/base/detail/exclusive_use.hpp"
+#include "leat/base/internal/exclusive_use.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/io/stream/detail/chunk.hpp"
 

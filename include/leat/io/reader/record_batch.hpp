@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "leat/base/bytes.hpp"
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 #include "leat/io/stream/detail/chunk.hpp"
 
 namespace leat {

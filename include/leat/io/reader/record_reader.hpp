@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "leat/async/task.hpp"
-#include "leat/base/detail/exclusive_use.hpp"
+#include "leat/base/internal/exclusive_use.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/io/reader/corruption.hpp"
 #include "leat/io/reader/detail/range_checksums.hpp"

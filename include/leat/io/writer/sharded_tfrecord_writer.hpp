@@ -10,7 +10,7 @@
 #include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/bytes.hpp"
-#include "leat/base/detail/exclusive_use.hpp"
+#include "leat/base/internal/exclusive_use.hpp"
 #include "leat/io/file/detail/atomic_file.hpp"
 #include "leat/io/file/detail/output_buffer.hpp"
 #include "leat/io/index/detail/sidecar_index.hpp"

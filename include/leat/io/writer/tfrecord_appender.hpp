@@ -8,8 +8,8 @@
 
 #include "leat/async/task.hpp"
 #include "leat/base/bytes.hpp"
-#include "leat/base/detail/exclusive_use.hpp"
-#include "leat/base/detail/pimpl.hpp"
+#include "leat/base/internal/exclusive_use.hpp"
+#include "leat/base/internal/pimpl.hpp"
 #include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/io/file/detail/output_buffer.hpp"
 #include "leat/io/file/file.hpp"

@@ -7,7 +7,7 @@
 
 #include "leat/async/task.hpp"
 #include "leat/base/bytes.hpp"
-#include "leat/base/detail/exclusive_use.hpp"
+#include "leat/base/internal/exclusive_use.hpp"
 #include "leat/codec/compression/compression.hpp"
 #include "leat/codec/compression/deflater.hpp"
 #include "leat/io/file/detail/atomic_file.hpp"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/base/detail/reserve_doubling.hpp"
+#include "leat/base/internal/reserve_doubling.hpp"
 
 namespace leat::detail {
 

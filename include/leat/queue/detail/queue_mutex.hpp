@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "leat/base/detail/biased_mutex.hpp"
-#include "leat/base/detail/cache_line_gap.hpp"
-#include "leat/base/detail/thread_annotations.hpp"
-#include "leat/base/detail/thread_mutex.hpp"
+#include "leat/base/internal/biased_mutex.hpp"
+#include "leat/base/internal/cache_line_gap.hpp"
+#include "leat/base/internal/thread_annotations.hpp"
+#include "leat/base/internal/thread_mutex.hpp"
 
 namespace leat::detail {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/base/detail/pimpl.hpp"
+#include "leat/base/internal/pimpl.hpp"
 #include "leat/queue/queue_options.hpp"
 
 namespace leat::detail {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/base/detail/cache_line_gap.hpp"
+#include "leat/base/internal/cache_line_gap.hpp"
 
 namespace leat::detail {
 

@@ -6,7 +6,7 @@
 #include "leat/async/detail/timer_heap.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/base/detail/thread_mutex.hpp"
+#include "leat/base/internal/thread_mutex.hpp"
 #include "leat/sync/mutex.hpp"
 #include "leat/sync/semaphore.hpp"
 

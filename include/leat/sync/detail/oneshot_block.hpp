@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "leat/base/detail/frame_allocator.hpp"
+#include "leat/base/internal/frame_allocator.hpp"
 #include "leat/sync/synchronizer.hpp"
 
 namespace leat::detail {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "leat/async/task.hpp"
-#include "leat/base/detail/range_concepts.hpp"
+#include "leat/base/internal/range_concepts.hpp"
 #include "leat/train/checkpoint/detail/checkpoint_item.hpp"
 
 namespace leat {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "leat/async/task.hpp"
-#include "leat/base/detail/pimpl.hpp"
+#include "leat/base/internal/pimpl.hpp"
 #include "leat/train/checkpoint/checkpoint_registry.hpp"
 #include "leat/train/checkpoint/saver_options.hpp"
 

@@ -14,8 +14,8 @@
 #include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/base/detail/local_types.hpp"
-#include "leat/base/detail/pimpl.hpp"
+#include "leat/base/internal/local_types.hpp"
+#include "leat/base/internal/pimpl.hpp"
 #include "leat/codec/event/event.hpp"
 
 LEAT_LOCAL_TYPES_BEGIN

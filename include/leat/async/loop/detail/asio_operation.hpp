@@ -19,8 +19,8 @@
 #include "leat/async/loop/detail/asio_operation_name.hpp"
 #include "leat/async/loop/scheduler_executor.hpp"
 #include "leat/async/task_scope.hpp"
-#include "leat/base/detail/assert.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat::detail {
 

@@ -16,9 +16,9 @@
 #include "leat/async/task_scope.hpp"
 #include "leat/async/wait_operation.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/base/detail/assert.hpp"
-#include "leat/base/detail/frame_allocator.hpp"
 #include "leat/base/error.hpp"
+#include "leat/base/internal/assert.hpp"
+#include "leat/base/internal/frame_allocator.hpp"
 
 namespace leat::detail {
 

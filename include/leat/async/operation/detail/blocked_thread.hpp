@@ -7,8 +7,8 @@
 #include "leat/async/operation/operation.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/async/wait_limit.hpp"
-#include "leat/base/detail/assert.hpp"
-#include "leat/base/detail/parker.hpp"
+#include "leat/base/internal/assert.hpp"
+#include "leat/base/internal/parker.hpp"
 
 namespace leat::detail {
 

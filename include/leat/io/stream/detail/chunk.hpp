@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/base/detail/thread_mutex.hpp"
+#include "leat/base/internal/thread_mutex.hpp"
 #include "leat/io/backend/file_backend.hpp"
 #include "leat/io/file/detail/read_wait.hpp"
 #include "leat/io/file/file.hpp"

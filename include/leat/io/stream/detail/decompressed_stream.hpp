@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "leat/async/task.hpp"
-#include "leat/base/detail/pimpl.hpp"
+#include "leat/base/internal/pimpl.hpp"
 #include "leat/codec/compression/compression.hpp"
 #include "leat/codec/compression/inflater.hpp"
 #include "leat/io/file/file.hpp"

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "leat/async/task.hpp"
-#include "leat/base/detail/exclusive_use.hpp"
+#include "leat/base/internal/exclusive_use.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/io/stream/detail/chunk.hpp"
 #include "leat/io/stream/detail/stream_window.hpp"

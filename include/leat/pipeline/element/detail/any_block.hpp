@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/base/detail/thread_mutex.hpp"
+#include "leat/base/internal/thread_mutex.hpp"
 #include "leat/pipeline/element/detail/block_bytes.hpp"
 #include "leat/pipeline/element/detail/memory_use.hpp"
 #include "leat/pipeline/metrics/stage_metrics.hpp"

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "leat/base/detail/range_concepts.hpp"
+#include "leat/base/internal/range_concepts.hpp"
 #include "leat/pipeline/metrics/stage_metrics.hpp"
 #include "leat/tensor/tensor.hpp"
 #include "leat/tensor/tensor_tuple.hpp"

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/base/detail/thread_mutex.hpp"
+#include "leat/base/internal/thread_mutex.hpp"
 
 namespace leat::detail {
 

@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "leat/base/detail/range_concepts.hpp"
-#include "leat/base/detail/thread_mutex.hpp"
+#include "leat/base/internal/range_concepts.hpp"
+#include "leat/base/internal/thread_mutex.hpp"
 #include "leat/pipeline/element/detail/block_bytes.hpp"
 
 namespace leat::detail {

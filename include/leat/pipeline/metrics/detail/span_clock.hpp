@@ -6,7 +6,7 @@
 
 #include "leat/async/scheduler.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/base/detail/thread_mutex.hpp"
+#include "leat/base/internal/thread_mutex.hpp"
 
 namespace leat::detail {
 

@@ -12,7 +12,7 @@
 
 #include "leat/async/scheduler.hpp"
 #include "leat/async/task.hpp"
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/io/reader/corruption.hpp"
 #include "leat/io/reader/quarantine_log.hpp"

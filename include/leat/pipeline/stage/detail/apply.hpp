@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "leat/base/detail/is_task.hpp"
-#include "leat/base/detail/range_concepts.hpp"
+#include "leat/base/internal/is_task.hpp"
+#include "leat/base/internal/range_concepts.hpp"
 #include "leat/pipeline/element/detail/row_positions.hpp"
 #include "leat/pipeline/state/detail/stage_state.hpp"
 

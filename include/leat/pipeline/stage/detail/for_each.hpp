@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "leat/async/task.hpp"
-#include "leat/base/detail/local_types.hpp"
+#include "leat/base/internal/local_types.hpp"
 #include "leat/pipeline/stage/detail/pipeline_context.hpp"
 #include "leat/pipeline/stage/detail/step_observer.hpp"
 

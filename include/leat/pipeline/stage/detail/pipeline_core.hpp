@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "leat/async/task.hpp"
-#include "leat/base/detail/exclusive_use.hpp"
-#include "leat/base/detail/pimpl.hpp"
+#include "leat/base/internal/exclusive_use.hpp"
+#include "leat/base/internal/pimpl.hpp"
 #include "leat/pipeline/element/detail/input_block.hpp"
 #include "leat/pipeline/metrics/stage_metrics.hpp"
 #include "leat/pipeline/stage/detail/any_stage.hpp"

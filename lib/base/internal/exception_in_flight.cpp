@@ -1,4 +1,4 @@
-#include "base/exception_in_flight.hpp"
+#include "base/internal/exception_in_flight.hpp"
 
 #include <sys/uio.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 #include <unwind.h>
 
-#include "base/standard_error.hpp"
+#include "base/internal/standard_error.hpp"
 
 namespace leat::detail {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "leat/base/detail/pause.hpp"
+#include "leat/base/internal/pause.hpp"
 
 namespace leat::detail {
 

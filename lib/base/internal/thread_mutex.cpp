@@ -1,10 +1,10 @@
-#include "leat/base/detail/thread_mutex.hpp"
+#include "leat/base/internal/thread_mutex.hpp"
 
 #include <algorithm>
 #include <sched.h>
 #include <time.h>
 
-#include "leat/base/detail/pause.hpp"
+#include "leat/base/internal/pause.hpp"
 
 namespace leat::detail {
 

@@ -1,11 +1,11 @@
-#include "leat/base/detail/frame_allocator.hpp"
+#include "leat/base/internal/frame_allocator.hpp"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "base/frame_slabs.hpp"
-#include "leat/base/detail/sanitizers.hpp"
+#include "base/internal/frame_slabs.hpp"
+#include "leat/base/internal/sanitizers.hpp"
 
 namespace leat::detail {
 

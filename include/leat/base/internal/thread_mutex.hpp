@@ -2,8 +2,8 @@
 
 #include <atomic>
 
-#include "leat/base/detail/preemption_hook.hpp"
-#include "leat/base/detail/thread_annotations.hpp"
+#include "leat/base/internal/preemption_hook.hpp"
+#include "leat/base/internal/thread_annotations.hpp"
 
 namespace leat::detail {
 

@@ -2,8 +2,8 @@
 
 #include <atomic>
 
-#include "leat/base/detail/thread_annotations.hpp"
-#include "leat/base/detail/thread_mutex.hpp"
+#include "leat/base/internal/thread_annotations.hpp"
+#include "leat/base/internal/thread_mutex.hpp"
 
 namespace leat::detail {
 

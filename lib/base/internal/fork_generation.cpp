@@ -1,4 +1,4 @@
-#include "base/fork_generation.hpp"
+#include "base/internal/fork_generation.hpp"
 
 #include <atomic>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-#include "base/frame_slabs.hpp"
+#include "base/internal/frame_slabs.hpp"
 
 #include <array>
 #include <cstddef>
@@ -11,7 +11,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "base/huge_page.hpp"
+#include "base/internal/huge_page.hpp"
 
 namespace leat::detail::frame_slabs {
 

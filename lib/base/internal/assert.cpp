@@ -1,9 +1,9 @@
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 
 #include <cstdlib>
 
-#include "base/exception_in_flight.hpp"
-#include "base/standard_error.hpp"
+#include "base/internal/exception_in_flight.hpp"
+#include "base/internal/standard_error.hpp"
 
 namespace leat::detail {
 

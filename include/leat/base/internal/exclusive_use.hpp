@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "leat/base/detail/assert.hpp"
+#include "leat/base/internal/assert.hpp"
 
 namespace leat::detail {
 

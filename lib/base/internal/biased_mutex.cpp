@@ -1,11 +1,11 @@
-#include "leat/base/detail/biased_mutex.hpp"
+#include "leat/base/internal/biased_mutex.hpp"
 
 #include <sched.h>
 
 #include <chrono>
 
-#include "leat/base/detail/pause.hpp"
-#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/internal/pause.hpp"
+#include "leat/base/internal/sanitizers.hpp"
 
 #if defined(__linux__)
 #include <linux/membarrier.h>

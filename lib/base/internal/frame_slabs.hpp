@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "leat/base/detail/frame_allocator.hpp"
+#include "leat/base/internal/frame_allocator.hpp"
 
 namespace leat::detail {
 
