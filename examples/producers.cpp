@@ -33,7 +33,7 @@ leat::tensor_tuple samples() {
 
 //! [learn]
 leat::task<std::uint64_t> learn(leat::slice_input_producer& rows, leat::stage_metrics& learner) {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::stage_work_timer here(learner, sched);
   std::uint64_t labels = 0;
   for (;;) {
@@ -48,7 +48,7 @@ leat::task<std::uint64_t> learn(leat::slice_input_producer& rows, leat::stage_me
 //! [/learn]
 
 leat::task<bool> learn_from_memory() {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   //! [slices]
   leat::slice_input_producer rows(samples(), {.num_epochs = 1000, .seed = 17, .name = "rows"});

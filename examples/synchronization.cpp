@@ -216,11 +216,11 @@ leat::task<> show_twice(page_cache& cache) {  // the cache outlives the group
 }
 //! [/load_once]
 
-//! [signal]
-leat::semaphore work_arrived(0, 1, "work arrived");  // stores at most one signal
+//! [notification]
+leat::notification work_arrived("work arrived");  // stores at most one
 
-leat::task<> wait_for_work() { (co_await work_arrived.acquire()).forget(); }
-//! [/signal]
+leat::task<> wait_for_work() { co_await work_arrived.wait(); }
+//! [/notification]
 
 leat::task<> raise_limit(leat::watch<settings>& config) {
   config.set({.limit = 8});
@@ -272,7 +272,7 @@ leat::task<> run_all() {
   page_cache cache;
   co_await show_twice(cache);
 
-  work_arrived.release();
+  work_arrived.notify();
   co_await wait_for_work();
 }
 

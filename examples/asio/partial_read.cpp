@@ -38,8 +38,7 @@ leat::task<> send_slowly(stream& to) {
 }
 
 leat::task<> transfer() {
-  const leat::scheduler_executor here =
-      leat::get_executor(co_await leat::this_task::get_scheduler());
+  const leat::scheduler_executor here = leat::get_executor(leat::this_task::get_scheduler());
   stream a(here);
   stream b(here);
   asio::local::connect_pair(a, b);

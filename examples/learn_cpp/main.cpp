@@ -51,7 +51,7 @@ struct training {
 
 // Pushes the samples of one file into the shuffle queue.
 leat::task<void> read_file(training& t, const source& s) {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   auto reader = co_await source_reader::open(s);
   std::uint64_t bytes = 0;
   for (;;) {
@@ -67,7 +67,7 @@ leat::task<void> read_file(training& t, const source& s) {
 
 // One step of a reader: reads the next file. Returns false if no file is left.
 leat::task<bool> read_next_file(training& t) {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::stage_work_timer here(t.readers, sched);
   leat::stage_wait_timer input(t.readers, sched, leat::stage_wait_timer::for_input);
   const std::optional<source> next = co_await t.files.queue().pop();
@@ -89,7 +89,7 @@ leat::task<bool> read_next_file(training& t) {
 
 // Trains the model with each batch until no batch is left.
 leat::task<void> consume(training& t, model& m) {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::stage_work_timer here(t.consumer, sched);
   const leat::time_point begin = sched.now();
   leat::time_point next_line = begin + 200ms;
@@ -182,7 +182,7 @@ leat::task<void> watch_for_interrupt(leat::coordinator& coord, asio::io_context&
 // Runs all tasks of the training. Returns true if a signal interrupted it.
 leat::task<bool> train(training& t, model& m, leat::scheduler& reading) {
   bool interrupted = false;
-  asio::io_context& io = *leat::get_io_context(co_await leat::this_task::get_scheduler());
+  asio::io_context& io = *leat::get_io_context(leat::this_task::get_scheduler());
   const leat::coordinator_options options{.name = "training"};
   const leat::join_options joining{.grace = 1s};
   co_await leat::with_coordinator(
@@ -207,7 +207,7 @@ leat::task<int> learn(const options& o, leat::runtime& rt) {
     t.batches.add([&t] { return read_next_file(t); }, "reader " + std::to_string(i));
     t.readers.add_task();
   }
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   bool interrupted = false;
   std::exception_ptr error;

@@ -31,7 +31,7 @@ struct connection_log {
 // Copies bytes until `from` ends, and then ends `to`. `active` is the time of the last transfer in
 // either direction.
 leat::task<> copy(tcp::socket& from, tcp::socket& to, leat::time_point& active, settings s) {
-  const leat::scheduler& clock = co_await leat::this_task::get_scheduler();
+  const leat::scheduler& clock = leat::this_task::get_scheduler();
   std::vector<char> bytes(16 * 1024);
   for (;;) {
     const auto [ec, n] = co_await leat::as_tuple(leat::with_deadline(
@@ -55,7 +55,7 @@ leat::task<> copy(tcp::socket& from, tcp::socket& to, leat::time_point& active, 
 leat::task<> serve(tcp::socket client, std::string name, settings s, connection_log& log) try {
   tcp::socket server(client.get_executor());
   co_await leat::with_timeout(server.async_connect(s.target, leat::use_task), s.idle);
-  leat::time_point active = (co_await leat::this_task::get_scheduler()).now();
+  leat::time_point active = leat::this_task::get_scheduler().now();
   co_await leat::when_all(copy(client, server, active, s), copy(server, client, active, s));
 } catch (const std::exception& e) {  // ends this connection only
   if (log.draining || log.lines.try_acquire()) std::cerr << name << ": " << e.what() << std::endl;
@@ -87,7 +87,7 @@ leat::task<> accept_until_signal(tcp::acceptor acceptor, leat::coordinator& conn
 
 //! [drain]
 leat::task<int> run_proxy(settings s) {
-  const auto executor = leat::get_executor(co_await leat::this_task::get_scheduler());
+  const auto executor = leat::get_executor(leat::this_task::get_scheduler());
   tcp::acceptor acceptor(executor, {asio::ip::address_v4::loopback(), 0});
   connection_log log;
   leat::coordinator connections("connections");

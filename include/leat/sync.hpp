@@ -7,6 +7,7 @@
 #include "leat/sync/delay_queue.hpp"
 #include "leat/sync/event.hpp"
 #include "leat/sync/mutex.hpp"
+#include "leat/sync/notification.hpp"
 #include "leat/sync/oneshot.hpp"
 #include "leat/sync/rate_limiter.hpp"
 #include "leat/sync/semaphore.hpp"

@@ -50,7 +50,7 @@ task<void> retry(std::function<task<void>()> attempt, retry_policy policy) {
       error = std::current_exception();
     }
     if (!error) co_return;
-    const bool stopped = co_await this_task::stop_requested();
+    const bool stopped = this_task::stop_requested();
     if (stopped && to_error_code(error) == errc::cancelled) {
       if (previous) throw_stopped(previous);
       std::rethrow_exception(error);

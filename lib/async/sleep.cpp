@@ -24,8 +24,7 @@ task<void> detail::yield_turn() {
 
 task<void> detail::yield_turn(std::string what) {
   co_await yield_turn();
-  const bool stopped = co_await this_task::stop_requested();  // g++ 12 fails on it within the if
-  if (stopped) throw failure(errc::cancelled, what);
+  if (this_task::stop_requested()) throw failure(errc::cancelled, what);
 }
 
 sleep_wait::alarm::alarm(sleep_wait& w) noexcept : detail::timer(&expired), owner(w) {}

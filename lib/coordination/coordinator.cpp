@@ -248,7 +248,7 @@ void coordinator::stop_threads() noexcept {
 }
 
 task<bool> coordinator::wait_for_stop(time_span limit, std::source_location where) {
-  scheduler& sched = co_await this_task::get_scheduler();
+  scheduler& sched = this_task::get_scheduler();
   if (should_stop()) co_return true;
   try {
     co_await wait_until(stopped, deadline_after(sched.now(), limit), where);
@@ -294,7 +294,7 @@ time_point end_of_grace(const join_options& options, time_point now) {
 }  // namespace
 
 task<void> coordinator::join(join_options options, std::source_location where) {
-  scheduler& sched = co_await this_task::get_scheduler();
+  scheduler& sched = this_task::get_scheduler();
   const time_point stop_at = deadline_after(sched.now(), options.stop_after);
   bool in_time = false;
   try {

@@ -13,11 +13,11 @@ namespace leat {
 namespace {
 
 task<void> run_body(const std::function<task<void>()>& body, const looper_options& options) {
-  scheduler& sched = co_await this_task::get_scheduler();
+  scheduler& sched = this_task::get_scheduler();
   time_point due = sched.now();
   detail::tick_schedule schedule(due, options.interval.value_or(duration::zero()),
                                  options.missed_ticks);
-  while (!co_await this_task::stop_requested()) {
+  while (!this_task::stop_requested()) {
     task<void> call = body();
     co_await detail::untraced<void>{std::move(call)};
     schedule.advance(due);
@@ -40,7 +40,7 @@ task<void> run_loop(std::function<task<void>()> body, looper_options options) {
   } catch (...) {
     error = std::current_exception();
   }
-  const bool stopped = co_await this_task::stop_requested();
+  const bool stopped = this_task::stop_requested();
   const bool cut_short = stopped && to_error_code(error) == errc::cancelled;
   if (error && !cut_short) std::rethrow_exception(error);
   if (!options.stop_loop) co_return;

@@ -76,7 +76,7 @@ void queue_runner_state::abandon(std::size_t unspawned_count) noexcept {
 task<void> queue_runner_state::repeat(const producer& p, bool& first) {
   co_await started_.wait();
   for (bool more = !abandoned_; more;) {
-    if (co_await this_task::stop_requested()) {
+    if (this_task::stop_requested()) {
       if (first)
         throw failure(errc::cancelled, "queue_runner '" + config_->queue.name() +
                                            "': stop requested before the first enqueue operation");
@@ -100,7 +100,7 @@ task<void> queue_runner_state::produce(std::shared_ptr<queue_runner_state> self,
     error = std::current_exception();
     if (first) self->fail_first_enqueue(error);
   }
-  const bool stopped = co_await this_task::stop_requested();
+  const bool stopped = this_task::stop_requested();
   error = self->to_producer_error(std::move(error), stopped);
   if (error) self->producer_failed(error, stopped);
   const bool last = self->count_down_unless_last();
@@ -160,7 +160,7 @@ task<void> queue_runner_state::close_queue(bool failed) {
     } catch (...) {
       error = std::current_exception();
     }
-    const bool stopped = co_await this_task::stop_requested();
+    const bool stopped = this_task::stop_requested();
     if (stopped && to_error_code(error) == errc::cancelled) co_return;  // the stop cancels
     if (error) {
       config_->queue.fail(error);  // the first cause counts

@@ -52,7 +52,7 @@ task<int> nap_and_fail(std::exception_ptr error) {
 
 LEAT_TEST("as_tuple: returns no error for a completed sleep and cancelled for a stopped one",
           "[async]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   const auto [done] = co_await leat::as_tuple(leat::sleep_for(3s));
   CHECK_FALSE(done);
@@ -119,7 +119,7 @@ auto told(leat::duration a, leat::duration b) {
 }
 
 LEAT_TEST("as_tuple: owns its operation, so a function can return it", "[async]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   std::stop_source source;
   leat::task_group group;

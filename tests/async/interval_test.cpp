@@ -35,7 +35,7 @@ struct ticks {
   milliseconds scheduled;
 };
 task<ticks> run(interval& every, const std::vector<leat::duration>& busy) {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   const auto since = [&](leat::time_point t) {
     return std::chrono::duration_cast<std::chrono::milliseconds>(t - begin);
@@ -134,7 +134,7 @@ LEAT_TEST("interval: a stop ends the wait with cancelled", "[async]") {
 }
 
 LEAT_TEST("interval: a tick that a time limit or a select() gave up is not lost", "[async]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   interval every(100ms);
   const leat::time_point begin = co_await every.tick();
   const auto [ec, none] = co_await leat::as_tuple(leat::with_timeout(every.tick(), 30ms));

@@ -72,7 +72,7 @@ LEAT_TEST("select: waits for the irrevocable operation, and the winner keeps its
           "[async]") {
   transfer_script script;
   std::optional<int> store = 3;
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   const auto done = co_await leat::select(take{store, 1ms}, transfer{script});
   CHECK(done.index() == 0);
@@ -231,7 +231,7 @@ template <class F>
 task<> for_each_limit(F f) {
   co_await f([](auto&& o) { return leat::with_timeout(std::move(o), 1ms); },
              errc::deadline_exceeded);
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   co_await f([&](auto&& o) { return leat::with_deadline(std::move(o), sched.now() + 1ms); },
              errc::deadline_exceeded);
   std::stop_source source;

@@ -145,7 +145,7 @@ task<> make_groups(std::atomic<int>& made) {
     ++made;
     co_await group.join();
     co_await leat::this_task::yield();
-    if (co_await leat::this_task::stop_requested()) co_return;
+    if (leat::this_task::stop_requested()) co_return;
   }
 }
 

@@ -18,7 +18,7 @@ using leat::errc;
 using leat::task;
 
 LEAT_TEST("select: the earliest timer wins and the others are cancelled", "[async]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   const auto first =
       co_await leat::select(leat::sleep_for(3s), leat::sleep_for(1s), leat::sleep_for(2s));
@@ -123,7 +123,7 @@ LEAT_TEST("with_timeout: returns the result of an operation that completes in ti
   leat::task_group group;
   group.spawn([]() -> task<> { co_await leat::sleep_for(1s); }());
   co_await leat::with_timeout(group.join(), 2s);
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   co_await leat::with_deadline(leat::sleep_for(1s), sched.now() + 2s);
 }
 

@@ -18,7 +18,7 @@ using leat::sleep_until;
 using leat::task;
 
 task<leat::duration> time_of(task<void> t) {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   co_await std::move(t);
   co_return sched.now() - begin;
@@ -67,7 +67,7 @@ LEAT_TEST("sleep_for: sleeps end in the order of their times", "[async]") {
 }
 
 LEAT_TEST("sleep_for: a stop cancels it at once", "[async]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   bool cancelled = false;
   const auto sleeper = [](bool& c) -> task<void> {
     try {
@@ -86,7 +86,7 @@ LEAT_TEST("sleep_for: a stop cancels it at once", "[async]") {
 }
 
 LEAT_TEST("sleep_for: does not sleep after a stop request", "[async]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   int cancelled = 0;
   const auto sleeper = [](int& c) -> task<void> {
     for (int i = 0; i < 3; ++i) {

@@ -52,7 +52,7 @@ task<int> turns_after_stop(const std::function<task<>()>& attempt) {
 task<> sleep_long() { co_await leat::sleep_for(1h); }
 
 task<> run_all() {
-  asio::steady_timer timer(leat::get_executor(co_await leat::this_task::get_scheduler()), 1h);
+  asio::steady_timer timer(leat::get_executor(leat::this_task::get_scheduler()), 1h);
 
   struct operation {
     const char* name;

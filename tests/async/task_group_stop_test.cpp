@@ -217,7 +217,7 @@ LEAT_TEST("with_task_group: a stop discards no result of the body", "[async]") {
 LEAT_TEST("task_group: a callback of the stop does not hide the stop of the task", "[async]") {
   const auto join = []() -> task<void> {
     task_group group;
-    const std::stop_token token = co_await leat::this_task::get_stop_token();
+    const std::stop_token token = leat::this_task::get_stop_token();
     const std::stop_callback also(token, [&group]() noexcept { group.request_stop(); });
     group.spawn(sleep_long());
     co_await group.join();

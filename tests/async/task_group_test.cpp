@@ -157,7 +157,7 @@ LEAT_TEST("task_group: several tasks can join the same group", "[async]") {
 }
 
 LEAT_TEST("task_group: the first error stops the other tasks, and join() throws it", "[async]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   task_group group;
   group.spawn(fail_after(1s, "first"));
   group.spawn(fail_after(2s, "second"));
@@ -214,7 +214,7 @@ LEAT_TEST("task_group: a task spawned after a stop starts and sees the stop", "[
   group.request_stop();
   group.spawn([](bool& b, bool& s) -> task<void> {
     b = true;
-    s = co_await leat::this_task::stop_requested();
+    s = leat::this_task::stop_requested();
     co_await leat::sleep_for(1h);
   }(began, stopped));
   CHECK(co_await error_of_join(group) == "");
@@ -397,7 +397,7 @@ LEAT_TEST("task_group: a callable that was spawned lives until its task has fini
       seen = text;
     });
   }
-  group.spawn_on(co_await leat::this_task::get_scheduler(), []() -> task<void> { co_return; });
+  group.spawn_on(leat::this_task::get_scheduler(), []() -> task<void> { co_return; });
   CHECK(counts.objects > 0);
   co_await group.join();
   CHECK(seen == std::string(100, 'x'));

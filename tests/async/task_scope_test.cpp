@@ -91,7 +91,7 @@ LEAT_TEST("task_scope: a wait for idle returns at once without tasks", "[async]"
 
 LEAT_TEST("task_scope: a wait ends at its deadline if the condition does not become true",
           "[async]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   open_scope scope;
   scope.spawn(sleep(1h));
   CHECK_FALSE(co_await scope.until(open_scope::idle, at(5s)));

@@ -340,7 +340,7 @@ struct on_another_thread {
 TEST_CASE("task: resumes on its own scheduler after a foreign awaitable", "[async]") {
   std::jthread thread;
   const auto ask = [](std::jthread& t) -> task<bool> {
-    leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+    leat::scheduler& sched = leat::this_task::get_scheduler();
     bool right = true;
     for (int i = 0; i < 100; ++i) {
       const int five = co_await on_another_thread{&t};
@@ -391,7 +391,7 @@ LEAT_TEST("task: supports the three forms of await_suspend in foreign awaitables
     refused = true;
   }
   CHECK(refused);
-  leat::task_context& self = co_await leat::this_task::get_context();
+  leat::task_context& self = leat::this_task::get_context();
   CHECK(self.waiting() == nullptr);
 }
 

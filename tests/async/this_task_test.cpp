@@ -12,10 +12,10 @@ namespace this_task_test {
 using leat::task;
 namespace this_task = leat::this_task;
 
-task<leat::task_context*> context_of() { co_return &co_await this_task::get_context(); }
+task<leat::task_context*> context_of() { co_return &this_task::get_context(); }
 
 LEAT_TEST("this_task: an awaited child has the context of its parent", "[async]") {
-  leat::task_context& mine = co_await this_task::get_context();
+  leat::task_context& mine = this_task::get_context();
   CHECK(co_await context_of() == &mine);
 }
 
@@ -25,7 +25,7 @@ LEAT_TEST("this_task: a spawned task has a context of its own", "[async]") {
   group.spawn([](leat::task_context*& c) -> task<void> { c = co_await context_of(); }(other));
   co_await group.join();
   CHECK(other != nullptr);
-  CHECK(other != &co_await this_task::get_context());
+  CHECK(other != &this_task::get_context());
 }
 
 LEAT_TEST("context: has the name, scheduler and location of the spawn", "[async]") {
@@ -36,8 +36,9 @@ LEAT_TEST("context: has the name, scheduler and location of the spawn", "[async]
     std::uint_least32_t line = 0;
   } s;
   const auto look = [](seen& out) -> task<void> {
-    const leat::task_context& c = co_await this_task::get_context();
+    const leat::task_context& c = this_task::get_context();
     out = {std::string(c.name()), &c.get_scheduler(), &c.scope(), c.spawned_at().line()};
+    co_return;
   };
   leat::task_group group;
   const auto line = std::source_location::current().line() + 1;
@@ -52,7 +53,8 @@ LEAT_TEST("context: has the name, scheduler and location of the spawn", "[async]
 LEAT_TEST("context: a name is a copy, and may be missing", "[async]") {
   std::vector<std::string> names;
   const auto look = [](std::vector<std::string>& out) -> task<void> {
-    out.emplace_back((co_await this_task::get_context()).name());
+    out.emplace_back(this_task::get_context().name());
+    co_return;
   };
   leat::task_group group;
   {
@@ -67,11 +69,13 @@ LEAT_TEST("context: a name is a copy, and may be missing", "[async]") {
 }
 
 LEAT_TEST("context: a running task has no wait", "[async]") {
-  CHECK((co_await this_task::get_context()).waiting() == nullptr);
+  CHECK(this_task::get_context().waiting() == nullptr);
+  co_return;
 }
 
 LEAT_TEST("this_task: get_scheduler() returns the running scheduler", "[async]") {
-  CHECK(&co_await this_task::get_scheduler() == leat::scheduler::current());
+  CHECK(&this_task::get_scheduler() == leat::scheduler::current());
+  co_return;
 }
 
 LEAT_TEST("this_task: stop_requested and the token see the request of the owner", "[async]") {
@@ -81,12 +85,13 @@ LEAT_TEST("this_task: stop_requested and the token see the request of the owner"
   bool by_context = false;
   leat::task_group group;
   const auto look = [](leat::task_group& g, bool& b, bool& a, bool& t, bool& c) -> task<void> {
-    const std::stop_token token = co_await this_task::get_stop_token();
-    b = co_await this_task::stop_requested();
+    const std::stop_token token = this_task::get_stop_token();
+    b = this_task::stop_requested();
     g.request_stop();
-    a = co_await this_task::stop_requested();
+    a = this_task::stop_requested();
     t = token.stop_requested();
-    c = (co_await this_task::get_context()).stop_requested();
+    c = this_task::get_context().stop_requested();
+    co_return;
   };
   group.spawn(look(group, before, after, by_token, by_context));
   co_await group.join();
@@ -100,8 +105,9 @@ LEAT_TEST("this_task: a callback on the stop token is called by the request", "[
   bool called = false;
   leat::task_group group;
   const auto listen = [](leat::task_group& g, bool& c) -> task<void> {
-    const std::stop_callback callback(co_await this_task::get_stop_token(), [&c] { c = true; });
+    const std::stop_callback callback(this_task::get_stop_token(), [&c] { c = true; });
     g.request_stop();
+    co_return;
   };
   group.spawn(listen(group, called));
   co_await group.join();

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Checks that includes only point down: a layer may include the layers in its row of ALLOWED, and a folder the folders
-before it in FOLDERS. No folder may have more than MOST_SOURCES sources."""
+before it in FOLDERS. A layer may not include the private headers of another: those in a folder named detail, and those in
+lib. All layers may include the private headers of base, and programs may not. No folder may have more than MOST_SOURCES
+sources."""
 
 import pathlib
 import re
@@ -37,6 +39,42 @@ TOOL_FOLDERS = ['terminal', 'report', 'trace', '.', 'input', 'output', 'plan', '
 MOST_SOURCES = 25
 
 INCLUDE = re.compile(r'\s*#\s*include\s*[<"](?:leat/)?([\w/]+)\.hpp[>"]')
+PRIVATE = re.compile(r'\s*#\s*include\s*"(?!leat/)|.*/(?:detail|internal)/')
+# Private headers that other layers still include, and these layers. A header that no longer needs its row loses it.
+SHARED = {
+    'async/backoff': {'train'},
+    'async/blocking/detail/blocking_calls': {'sim'},
+    'async/blocking/worker_threads': {'io'},
+    'async/detail/select_state': {'queue'},
+    'async/detail/thread_record': {'coordination', 'queue', 'sync'},
+    'async/detail/tick_schedule': {'coordination'},
+    'async/detail/timer_heap': {'sim', 'sync'},
+    'async/detail/yield_turn': {'coordination', 'input', 'io', 'pipeline'},
+    'async/dump/detail/live_object': {'queue', 'sync'},
+    'async/dump/detail/recent_tasks': {'queue', 'sync'},
+    'async/dump/detail/scope_handover': {'pipeline'},
+    'async/dump/dump_printers': {'queue', 'sync'},
+    'async/dump/process_snapshot': {'queue', 'sync'},
+    'async/live_tasks_text': {'coordination', 'queue', 'sim', 'sync'},
+    'async/loop/detail/event_loop_scheduler': {'io'},
+    'async/loop/detail/signal_receiver': {'sim'},
+    'async/scope_error': {'coordination'},
+    'async/scope_registry': {'sim', 'sync', 'train'},
+    'codec/compression/deflate_header': {'io'},
+    'codec/compression/inflate_limits': {'io'},
+    'codec/csv/csv_record_splitter': {'io'},
+    'codec/csv/csv_text': {'io'},
+    'codec/text/line_splitter': {'io'},
+    'input/detail/pop_from_producer': {'pipeline'},
+    'input/detail/producer_list': {'pipeline'},
+    'io/backend/buffer_ownership': {'sim'},
+    'io/file/detail/atomic_file': {'train'},
+    'io/index/detail/epoch_limits': {'pipeline'},
+    'io/stream/detail/decompressed_stream': {'pipeline'},
+    'pipeline/metrics/unique_names': {'train'},
+    'pipeline/stage/detail/step_observer': {'train'},
+    'tensor/tensor_builder': {'codec'},
+}
 # Headers of other libraries that a layer must not include, and the exceptions.
 IMPURE = {
     'base': (re.compile(r'\s*#\s*include\s*[<"](asio|coroutine|liburing)\b'), {'lib/base/error.cpp'}),
@@ -47,7 +85,7 @@ IMPURE = {
 
 def layer_and_folder(parts):
     """Splits the path of a header below include/leat or lib: io/backend/detail/x becomes ('io', 'backend')."""
-    parts = [p for p in parts if p != 'detail']
+    parts = [p for p in parts if p not in ('detail', 'internal')]
     return parts[0], '/'.join(parts[1:-1]) or '.'
 
 
@@ -61,10 +99,11 @@ def may_include(layer, folder, target, target_folder):
 def includes(file):
     for number, line in enumerate(file.read_text().splitlines(), 1):
         if match := INCLUDE.match(line):
-            yield number, match[1]
+            yield number, match[1], bool(PRIVATE.match(line))
 
 
 def library_violations(root):
+    used = set()
     for top in ('include/leat', 'lib'):
         for file in sorted((root / top).rglob('*.[ch]pp')):
             parts = file.relative_to(root / top).parts
@@ -79,13 +118,22 @@ def library_violations(root):
                 for number, line in enumerate(file.read_text().splitlines(), 1):
                     if match := IMPURE[layer][0].match(line):
                         yield f'{name}:{number}: {layer} must not include {match[1]}'
-            for number, header in includes(file):
+            for number, header, private in includes(file):
                 target = header.split('/')
                 if target[0] not in ALLOWED:
                     continue
                 target_layer, target_folder = layer_and_folder(target)
                 if not may_include(layer, folder, target_layer, target_folder):
                     yield f'{name}:{number}: {layer}/{folder} must not include {header}.hpp'
+                if private and target_layer not in ('base', layer):
+                    if layer in SHARED.get(header, ()):
+                        used.add((header, layer))
+                    else:
+                        yield f'{name}:{number}: {header}.hpp is private to {target_layer}'
+    for header, layers in SHARED.items():
+        for layer in sorted(layers):
+            if (header, layer) not in used:
+                yield f'layers.py: SHARED: {layer} no longer includes {header}.hpp: remove it'
 
 
 def tool_violations(root):
@@ -98,7 +146,7 @@ def tool_violations(root):
             continue
         if file.name == 'main.cpp':
             continue
-        for number, header in includes(file):
+        for number, header, _ in includes(file):
             if not (top / f'{header}.hpp').is_file():
                 continue
             target = str(pathlib.Path(header).parent)
@@ -110,8 +158,8 @@ def private_violations(root):
     """Finds programs that include a private header."""
     for top in ('examples', 'benches', 'tools'):
         for file in sorted((root / top).rglob('*.[ch]pp')):
-            for number, header in includes(file):
-                if '/detail/' in f'/{header}':
+            for number, header, _ in includes(file):
+                if re.search('/(detail|internal)/', f'/{header}'):
                     yield f'{file.relative_to(root)}:{number}: must not include the private header {header}.hpp'
 
 

@@ -60,7 +60,7 @@ struct joined {
 };
 
 task<joined> join(coordinator& c, join_options options) {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   joined j;
   try {
@@ -359,7 +359,7 @@ LEAT_TEST("coordinator: stop_on_exception() throws the error after join()", "[co
 
 LEAT_TEST("coordinator: a wait with a limit of zero or less polls", "[coordination]") {
   coordinator c;
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   CHECK_FALSE(co_await c.wait_for_stop(0s));
   CHECK_FALSE(co_await c.wait_for_stop(-5s));

@@ -73,7 +73,7 @@ LEAT_TEST("coordinator: a callable that was spawned lives until its task has fin
 
 LEAT_TEST("coordinator: join() with stop_after drains, then stops, then waits for the grace",
           "[coordination]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const auto takes = [&sched](leat::duration work, bool deaf) -> task<leat::duration> {
     leat::coordinator coord;
     if (deaf) {
@@ -232,7 +232,7 @@ LEAT_TEST("coordinator: join() returns normally after a stop of the task that cr
     c.spawn([]() -> task<void> { co_await leat::sleep_for(1h); }());
     co_await c.join();
     joined = true;
-    asked_to_stop = co_await leat::this_task::stop_requested();
+    asked_to_stop = leat::this_task::stop_requested();
   });
   co_await leat::this_task::yield();
   outer.request_stop();

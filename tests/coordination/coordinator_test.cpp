@@ -113,7 +113,7 @@ LEAT_TEST("with_coordinator: an error of a task stops the body", "[coordination]
 LEAT_TEST("with_coordinator: waits for stragglers and then throws stragglers_error",
           "[coordination]") {
   bool ended = false;
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   const leat::coordinator_options options{.name = "scope"};
   const leat::join_options joining{.grace = 1s};
@@ -155,7 +155,7 @@ LEAT_TEST("coordinator: a new one has no stop request", "[coordination]") {
 LEAT_TEST("coordinator: wait_for_stop ends with the request", "[coordination]") {
   leat::coordinator c;
   c.spawn(stop_after(c, 20ms));
-  leat::scheduler& s = co_await leat::this_task::get_scheduler();
+  leat::scheduler& s = leat::this_task::get_scheduler();
   const auto begin = s.now();
   const bool early = co_await c.wait_for_stop(10ms);
   CHECK_FALSE(early);
@@ -247,7 +247,7 @@ LEAT_TEST("coordinator: clear_stop() resets it", "[coordination]") {
 LEAT_TEST("coordinator: stragglers_error names each straggler with its wait and location",
           "[coordination]") {
   leat::coordinator c("training");
-  leat::scheduler& s = co_await leat::this_task::get_scheduler();
+  leat::scheduler& s = leat::this_task::get_scheduler();
   c.spawn(stubborn(10s), "straggler");
   c.request_stop();
   const auto begin = s.now();
@@ -450,7 +450,7 @@ LEAT_TEST("coordinator: a clean error after join() is not thrown", "[coordinatio
 
 LEAT_TEST("coordinator: the grace period starts at the stop request", "[coordination]") {
   leat::coordinator c;
-  leat::scheduler& s = co_await leat::this_task::get_scheduler();
+  leat::scheduler& s = leat::this_task::get_scheduler();
   c.spawn(stubborn(10s), "straggler");
   c.spawn(stop_after(c, 3s));
   const auto begin = s.now();
@@ -463,7 +463,7 @@ LEAT_TEST("coordinator: the grace period starts at the stop request", "[coordina
 LEAT_TEST("coordinator: tasks that end within the grace period are not stragglers",
           "[coordination]") {
   leat::coordinator c;
-  leat::scheduler& s = co_await leat::this_task::get_scheduler();
+  leat::scheduler& s = leat::this_task::get_scheduler();
   c.spawn(stubborn(5s));
   c.request_stop();
   const auto begin = s.now();

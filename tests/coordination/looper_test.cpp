@@ -100,7 +100,7 @@ LEAT_TEST("looper: interval 0 runs its body until the body stops the coordinator
 
 LEAT_TEST("looper: calls the body at fixed times, between start_loop and stop_loop",
           "[coordination]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
   coord.spawn(leat::looper(body{seen, coord, 3, {30ms, 99ms}}, hooks(seen, 100ms)));
@@ -111,7 +111,7 @@ LEAT_TEST("looper: calls the body at fixed times, between start_loop and stop_lo
 }
 
 LEAT_TEST("looper: the schedule begins after start_loop", "[coordination]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
   leat::looper_options options = hooks(seen, 100ms);
@@ -122,7 +122,7 @@ LEAT_TEST("looper: the schedule begins after start_loop", "[coordination]") {
 }
 
 LEAT_TEST("looper: catches up on missed calls without a pause", "[coordination]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
   coord.spawn(leat::looper(body{seen, coord, 5, {250ms}}, hooks(seen, 100ms)));
@@ -131,7 +131,7 @@ LEAT_TEST("looper: catches up on missed calls without a pause", "[coordination]"
 }
 
 LEAT_TEST("looper: skips missed calls if catching up is disabled", "[coordination]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
   leat::looper_options options = hooks(seen, 100ms);
@@ -143,7 +143,7 @@ LEAT_TEST("looper: skips missed calls if catching up is disabled", "[coordinatio
 }
 
 LEAT_TEST("looper: does not drift in a thousand calls", "[coordination]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
   const std::vector<leat::duration> takes(1000, 3ms);
@@ -155,7 +155,7 @@ LEAT_TEST("looper: does not drift in a thousand calls", "[coordination]") {
 
 LEAT_TEST("looper: an error of the body reaches the coordinator, and stop_loop does not run",
           "[coordination]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
   coord.spawn(leat::looper(
@@ -171,7 +171,7 @@ LEAT_TEST("looper: an error of the body reaches the coordinator, and stop_loop d
 }
 
 LEAT_TEST("looper: an error of a hook reaches the coordinator", "[coordination]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
   const auto fail = []() -> task<> {
     co_await leat::this_task::yield();
@@ -193,7 +193,7 @@ LEAT_TEST("looper: an error of a hook reaches the coordinator", "[coordination]"
 }
 
 LEAT_TEST("looper: a clean error is a stop without an error", "[coordination]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
   coord.spawn(leat::looper(
@@ -210,7 +210,7 @@ LEAT_TEST("looper: a clean error is a stop without an error", "[coordination]") 
 
 LEAT_TEST("looper: without an interval, calls follow at once and other tasks run in between",
           "[coordination]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
   int turns = 0;
@@ -265,7 +265,7 @@ LEAT_TEST("looper: belongs to the coordinator from spawn() on", "[coordination]"
 }
 
 LEAT_TEST("looper: after a stop it runs both hooks and no call", "[coordination]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
   coord.request_stop();
@@ -278,7 +278,7 @@ LEAT_TEST("looper: after a stop it runs both hooks and no call", "[coordination]
 
 LEAT_TEST("looper: if a stop ends the wait of start_loop, stop_loop does not run",
           "[coordination]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   for (const bool completes : {false, true}) {
     diary seen(sched);
     leat::coordinator coord;
@@ -302,7 +302,7 @@ LEAT_TEST("looper: if a stop ends the wait of start_loop, stop_loop does not run
 }
 
 LEAT_TEST("looper: a stop during the interval ends it at once", "[coordination]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
   coord.spawn(leat::looper(body{seen, coord, 100}, hooks(seen, 10s)));
@@ -314,7 +314,7 @@ LEAT_TEST("looper: a stop during the interval ends it at once", "[coordination]"
 }
 
 LEAT_TEST("looper: a stop cancels waits of the body, not of stop_loop", "[coordination]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
   leat::looper_options options = hooks(seen, 10s);
@@ -332,7 +332,7 @@ LEAT_TEST("looper: a stop cancels waits of the body, not of stop_loop", "[coordi
 
 // Callables take the place of the functions that a subclass of LooperThread overrides.
 LEAT_TEST("looper: runs on schedule in a task group too", "[coordination]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
   leat::task_group group;
   group.spawn(leat::looper(

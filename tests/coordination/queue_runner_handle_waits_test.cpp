@@ -77,7 +77,7 @@ LEAT_TEST(
     co_await leat::sleep_for(3s);
     co_return false;
   });
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   leat::task_group group;
   const leat::queue_runner_handle handle = runner.start(group);

@@ -120,7 +120,7 @@ LEAT_TEST("batcher: names a producer that was never started after 60 s", "[input
   b.add([&] { return forward(numbers, b.queue()); });
   leat::coordinator coord;
   b.start(coord);
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   std::string said;
   try {

@@ -41,7 +41,7 @@ double since(clock_type::time_point begin) {
 bool has_ring() {
   try {
     return leat::sync_wait([]() -> leat::task<bool> {
-      leat::scheduler& s = co_await leat::this_task::get_scheduler();
+      leat::scheduler& s = leat::this_task::get_scheduler();
       co_return leat::get_file_backend(s, leat::file_backend_choice::io_uring).name() == "io_uring";
     }());
   } catch (const leat::failure& e) {

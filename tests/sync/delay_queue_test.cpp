@@ -34,7 +34,7 @@ using leat::task;
 
 // Appends to `log` each value and the time at which it was popped: "b10 a20 end20".
 task<> pop_all(delay_queue<char>& q, std::string& log) {
-  const leat::scheduler& here = co_await leat::this_task::get_scheduler();
+  const leat::scheduler& here = leat::this_task::get_scheduler();
   const leat::time_point start = here.now();
   for (;;) {
     const std::optional<char> value = co_await q.pop();

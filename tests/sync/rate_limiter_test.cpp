@@ -24,7 +24,7 @@ using leat::rate_limiter;
 using leat::task;
 
 task<leat::time_point> present() {
-  const leat::scheduler& here = co_await leat::this_task::get_scheduler();
+  const leat::scheduler& here = leat::this_task::get_scheduler();
   co_return here.now();
 }
 

@@ -112,6 +112,26 @@ struct waiting_for_event {
   bool remains() { return object.is_set(); }
 };
 
+struct waiting_for_notification {
+  static constexpr const char* words = "wait for notification 'thing'";
+  leat::notification object{"thing"};
+
+  auto wait(std::source_location where = std::source_location::current()) {
+    return object.wait(where);
+  }
+  template <class... Limits>
+  bool wait_blocking(Limits&&... limits) {
+    object.wait_blocking(std::forward<Limits>(limits)...);
+    return true;
+  }
+  template <class Token>
+  auto async_wait(Token&& token) {
+    return object.async_wait(std::forward<Token>(token));
+  }
+  void wake() { object.notify(); }
+  bool remains() { return object.try_wait(); }
+};
+
 struct waiting_for_change {
   static constexpr const char* words = "wait for a change of watch 'thing'";
   leat::watch<int> object{1, "thing"};
@@ -223,7 +243,8 @@ struct waiting_pop {
   leat_test::waiting_acquire, leat_test::waiting_lock<leat::mutex>,                            \
       leat_test::waiting_lock<leat::shared_mutex>, leat_test::waiting_shared_lock,             \
       leat_test::waiting_for_event, leat_test::waiting_for_change, leat_test::waiting_receive, \
-      leat_test::waiting_next, leat_test::waiting_take, leat_test::waiting_pop
+      leat_test::waiting_next, leat_test::waiting_for_notification, leat_test::waiting_take,   \
+      leat_test::waiting_pop
 #define LEAT_TEST_WAITS LEAT_TEST_WAITS_OF_ALL_FORMS, leat_test::waiting_for_receiver
 
 }  // namespace leat_test

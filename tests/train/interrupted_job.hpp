@@ -42,8 +42,8 @@ class interrupted_job {
     for (int round = 0; round < 2; ++round) {
       is_done_ = false;
       while (!is_done_) {
-        const bool stopped = co_await leat::this_task::stop_requested();
-        if (stopped) throw leat::failure(leat::errc::cancelled, "the job");
+        if (leat::this_task::stop_requested())
+          throw leat::failure(leat::errc::cancelled, "the job");
         expect(++starts_ < 1000, "the job does not come to its end");
         co_await start();
       }
@@ -324,7 +324,7 @@ class interrupted_job {
       } catch (const std::system_error&) {
       }
       static_cast<void>(sv.coord().secondary_errors());
-      stopped = co_await leat::this_task::stop_requested();
+      stopped = leat::this_task::stop_requested();
     }
   }
 

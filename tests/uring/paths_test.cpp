@@ -42,7 +42,7 @@ bool refuse(const std::vector<unsigned>& calls) {
 }
 
 task<std::string> use_paths(std::string dir) {
-  leat::scheduler& here = co_await leat::this_task::get_scheduler();
+  leat::scheduler& here = leat::this_task::get_scheduler();
   if (leat::get_file_backend(here).name() != "io_uring") co_return "no ring";
   const std::vector<unsigned> calls = {
 #ifdef SYS_open

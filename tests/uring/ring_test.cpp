@@ -83,7 +83,7 @@ TEST_CASE("io_uring: handles more requests than the submission queue holds", "[u
   for (int i = 0; i < 200; ++i) alphabets += "abcdefghijklmnopqrstuvwxyz";
   leat::sync_wait([](std::string path) -> task<> {
     constexpr std::size_t count = 5200;
-    leat::scheduler& here = co_await leat::this_task::get_scheduler();
+    leat::scheduler& here = leat::this_task::get_scheduler();
     const file f = co_await file::open(path);
     std::vector<std::byte> bytes(count);
     burst all(here);
@@ -114,7 +114,7 @@ TEST_CASE("io_uring: handles more completions than the completion queue holds", 
   REQUIRE(both_ends >= 0);
   leat::sync_wait([](std::string p, int pipe) -> task<> {
     constexpr std::size_t count = 4000;
-    leat::scheduler& here = co_await leat::this_task::get_scheduler();
+    leat::scheduler& here = leat::this_task::get_scheduler();
     const file f = co_await file::open(p);
     std::vector<std::byte> bytes(count);
     burst all(here);
@@ -143,7 +143,7 @@ TEST_CASE("io_uring: cancels requests on a thousand pipes at once", "[uring]") {
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   leat::sync_wait([](std::string p) -> task<> {
     constexpr std::size_t count = 1000;
-    leat::scheduler& here = co_await leat::this_task::get_scheduler();
+    leat::scheduler& here = leat::this_task::get_scheduler();
     const file f = co_await file::open(p);
     std::vector<std::byte> bytes(count);
     std::vector<file_request*> requests;
@@ -217,8 +217,7 @@ TEST_CASE("io_uring: a scheduler ends while reads of a destroyed reader are in f
 // ------------------------------------------------------------------------------------------- none
 
 task<std::string> backend_here() {
-  const leat::file_backend& files =
-      leat::get_file_backend(co_await leat::this_task::get_scheduler());
+  const leat::file_backend& files = leat::get_file_backend(leat::this_task::get_scheduler());
   co_return std::string(files.name()) + "; " + leat::file_backend_reason();
 }
 

@@ -5,6 +5,7 @@
 #include <stop_token>
 
 #include "leat/async/detail/promise.hpp"
+#include "leat/async/scheduler.hpp"
 #include "leat/async/task_context.hpp"
 #include "leat/async/task_scope.hpp"
 #include "leat/async/wait_operation.hpp"
@@ -12,34 +13,6 @@
 
 namespace leat {
 namespace detail {
-
-// Awaitables that never suspend. They return properties of the task that awaits them.
-class [[nodiscard]] context_query {
- public:
-  void bind(promise_base& p, std::coroutine_handle<>) noexcept { context_ = &p.context(); }
-  bool await_ready() const noexcept {
-    LEAT_ASSERT(
-        context_ != nullptr,
-        "functions of this_task are for leat tasks: in a coroutine of another library, call "
-        "leat::scheduler::current()");
-    return true;
-  }
-  void await_suspend(std::coroutine_handle<>) const noexcept {}
-  task_context& await_resume() const noexcept { return *context_; }
-
- protected:
-  task_context* context_ = nullptr;
-};
-
-struct [[nodiscard]] scheduler_query : context_query {
-  scheduler& await_resume() const noexcept { return context_->get_scheduler(); }
-};
-struct [[nodiscard]] stop_token_query : context_query {
-  std::stop_token await_resume() const { return context_->scope().get_stop_token(); }
-};
-struct [[nodiscard]] stop_requested_query : context_query {
-  bool await_resume() const noexcept { return context_->stop_requested(); }
-};
 
 class [[nodiscard]] yield_wait final : public wait_operation {
  public:
@@ -59,21 +32,33 @@ class [[nodiscard]] yield_wait final : public wait_operation {
 
 }  // namespace detail
 
-/// Queries of a task about itself, for `co_await`. Only yield() suspends.
+/// Questions of the running task about itself, asked in it or in a function that it calls. All but
+/// yield() are plain functions.
+///
+/// Precondition: a leat task is running on this thread. In a coroutine of another library, or in
+///               a handler, use scheduler::current().
 namespace this_task {
 
 /// Returns the task's context, with its name, owner and scheduler.
-[[nodiscard]] inline detail::context_query get_context() noexcept { return {}; }
+[[nodiscard]] inline task_context& get_context() noexcept {
+  task_context* const context = scheduler::current_task();
+  LEAT_ASSERT(context != nullptr,
+              "a function of this_task was called outside a leat task: in a coroutine of another "
+              "library, call leat::scheduler::current()");
+  return *context;
+}
 
 /// Returns the scheduler on which the task runs.
-[[nodiscard]] inline detail::scheduler_query get_scheduler() noexcept { return {}; }
+[[nodiscard]] inline scheduler& get_scheduler() noexcept { return get_context().get_scheduler(); }
 
 /// Returns the stop token of the task's owner, for functions that accept a stop token. leat's own
 /// operations observe the stop without the token. Errors: std::bad_alloc.
-[[nodiscard]] inline detail::stop_token_query get_stop_token() noexcept { return {}; }
+[[nodiscard]] inline std::stop_token get_stop_token() {
+  return get_context().scope().get_stop_token();
+}
 
 /// Returns true if the task was asked to stop. For loops that compute and never wait.
-[[nodiscard]] inline detail::stop_requested_query stop_requested() noexcept { return {}; }
+[[nodiscard]] inline bool stop_requested() noexcept { return get_context().stop_requested(); }
 
 // Readers and pipelines use detail::yield_turn() instead, which also ends the turn.
 

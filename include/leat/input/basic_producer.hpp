@@ -152,7 +152,7 @@ class basic_producer {
       for (std::size_t i = position; i < end; ++i) some.push_back(make(order_[i]));
       position += co_await queue_->push_many(some);
       if (position == end) continue;
-      const bool stopped = co_await this_task::stop_requested();
+      const bool stopped = this_task::stop_requested();
       if (!shared_ || stopped) co_return false;
       throw detail::shared_queue_closed_error(queue_->name(), order_.epoch(), position, count);
     }

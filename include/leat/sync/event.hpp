@@ -21,7 +21,7 @@ namespace leat {
 ///     ready.set();            // wakes all tasks that wait
 ///
 /// set() wakes the operations that wait at this moment. A wait that begins after a later reset()
-/// waits for the next set(). For a signal that wakes one task, use a semaphore.
+/// waits for the next set(). To wake one task, use a notification.
 ///
 /// Lifetime: the event must outlive its operations, until their tasks have resumed. The destructor
 /// ends the process with a message if an operation waits.

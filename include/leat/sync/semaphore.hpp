@@ -24,13 +24,6 @@ namespace leat {
 /// Operations are served in the order of their arrival. A request for many permits is never
 /// overtaken by smaller ones, so it does not wait forever.
 ///
-/// A semaphore with 0 permits and a maximum of 1 is a signal that is stored until one task receives
-/// it:
-///
-///     leat::semaphore ready(0, 1, "ready");
-///     ready.release();                         // stores at most one signal
-///     (co_await ready.acquire()).forget();     // consumes it
-///
 /// Lifetime: the semaphore must outlive its operations and guards. The destructor ends the process
 /// with a message if an operation waits or a guard holds permits.
 ///

@@ -139,7 +139,7 @@ file_request make_handle_request(op what, int handle) {
 
 task<std::int64_t> execute_request(file_request request, std::string_view path,
                                    std::source_location where) {
-  file_backend& backend = get_file_backend(co_await this_task::get_scheduler());
+  file_backend& backend = get_file_backend(this_task::get_scheduler());
   co_return co_await file_operation(backend, request, path, where);
 }
 
@@ -200,8 +200,7 @@ task<file> file::open(std::string path, open_mode mode, std::source_location whe
   file f;
   f.path_ = std::move(path);
   // The object that closes the file exists before the file is opened.
-  f.open_ = std::make_shared<detail::file_handle>(
-      get_file_backend(co_await this_task::get_scheduler()), -1);
+  f.open_ = std::make_shared<detail::file_handle>(get_file_backend(this_task::get_scheduler()), -1);
   file_request request = make_path_request(op::open, f.path_);
   request.flags = to_open_flags(mode);
   request.status = &f.status_;

@@ -187,8 +187,7 @@ task<bool> indexed_reader::read_batch(record_selection& batch, std::source_locat
   while (batch.empty()) {
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
     if (detail::is_turn_over()) co_await detail::yield_turn();
-    const bool stopped = co_await this_task::stop_requested();
-    if (stopped) throw failure(errc::cancelled, options_.name + ": read");
+    if (this_task::stop_requested()) throw failure(errc::cancelled, options_.name + ": read");
     start_reads_ahead();
     if (blocks_.empty()) co_return false;
     const std::shared_ptr<block> b = blocks_.front();

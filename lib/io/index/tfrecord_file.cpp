@@ -223,8 +223,7 @@ task<void> tfrecord_file::fetch(std::span<const requested_record> all,
                                 std::span<const range> ranges, std::byte* memory,
                                 std::source_location where) {
   while (!ranges.empty()) {
-    const bool stopped = co_await this_task::stop_requested();
-    if (stopped) throw_read_error(all.front(), -ECANCELED);
+    if (this_task::stop_requested()) throw_read_error(all.front(), -ECANCELED);
     const detail::cached_ranges cached = detail::gather_cached(ranges);
     ranges = ranges.subspan(cached.count);
     if (cached.missed) {

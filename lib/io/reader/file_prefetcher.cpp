@@ -118,7 +118,7 @@ bool file_prefetcher::read_or_add(std::string path, loaded_file& out) {
 task<bool> file_prefetcher::next(loaded_file& out, std::source_location where) {
   const detail::exclusive_use::guard guard(in_use_);
   out = {};
-  if (co_await this_task::stop_requested()) throw failure(errc::cancelled, "file_prefetcher: next");
+  if (this_task::stop_requested()) throw failure(errc::cancelled, "file_prefetcher: next");
   if (first_has_failed_) restart_first();
   while (source_ && has_capacity()) {
     std::optional<std::string> path = source_();

@@ -226,7 +226,7 @@ task<bool> read_ahead::advance(std::size_t carried, std::uint64_t needed,
                                std::source_location where) {
   const exclusive_use::guard guard(in_use_);
   const file_handle::operation_guard file_in_use(file_.open_handle());
-  if (co_await this_task::stop_requested()) {
+  if (this_task::stop_requested()) {
     throw failure(errc::cancelled, file_.path() + ": read");
   }
   const stream_window::request d{.carried = carried, .needed = needed, .certain = has_size()};

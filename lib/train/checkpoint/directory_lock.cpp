@@ -70,7 +70,7 @@ task<directory_lock> directory_lock::acquire(std::string directory, std::string 
                       "file " +
                       path + ")");
   }
-  scheduler& sched = co_await this_task::get_scheduler();
+  scheduler& sched = this_task::get_scheduler();
   const std::string content =
       get_file_backend(sched).owner_text() + " since " + to_text(sched.wall_time()) + "\n";
   directory_lock lock(std::move(directory), std::move(lock_filename), std::move(f));

@@ -344,7 +344,7 @@ saver::state& saver::get_state() const {
 task<saver> saver::open(std::string directory, const checkpoint_registry& registry,
                         saver_options options) {
   check_options(directory, registry, options);
-  scheduler& sched = co_await this_task::get_scheduler();
+  scheduler& sched = this_task::get_scheduler();
   auto s = std::make_unique<state>(std::move(directory), registry, std::move(options), sched);
   if (s->options.recover_last_checkpoints) co_await s->recover();
   co_return saver(std::move(s));

@@ -108,7 +108,7 @@ task<void> monitored_session::create_with_retries(std::exception_ptr after) {
       error = std::current_exception();
     }
     if (!error) co_return;
-    const bool stopped = co_await this_task::stop_requested();
+    const bool stopped = this_task::stop_requested();
     const bool was_cancelled = !stopped && detail::has_any_code(error, {errc::cancelled});
     if (was_cancelled && state_->stopping.stop_requested()) {
       std::rethrow_exception(
@@ -202,7 +202,7 @@ task<std::exception_ptr> monitored_session::stop(std::exception_ptr why) {
 // Waits before another attempt, or throws the error if there is none.
 task<void> monitored_session::pause(std::exception_ptr error) {
   const std::stop_token stopping = state_->stopping.get_token();
-  const bool stopped = co_await this_task::stop_requested();
+  const bool stopped = this_task::stop_requested();
   const std::optional<duration> delay =
       stopped || stopping.stop_requested() ? std::nullopt : state_->delays.next(error);
   if (!delay) std::rethrow_exception(error);
@@ -266,7 +266,7 @@ task<void> monitored_session::run_step(const step_function& step, named_values i
       co_return;
     }
     error = find_cause(error);
-    const bool stopped = co_await this_task::stop_requested();
+    const bool stopped = this_task::stop_requested();
     const bool to_stop = stopping.stop_requested();
     if (to_stop && !stopped && detail::has_any_code(error, {errc::cancelled})) {
       std::rethrow_exception(p.make_stop_request_error("run() cancelled by a stop request"));
@@ -328,13 +328,13 @@ task<void> monitored_session::run_body(task<void> body) {
   }
   if (!error) co_return;
   // A wait that a stop of the coordinator has cancelled ended normally.
-  const bool stopped = co_await this_task::stop_requested();
+  const bool stopped = this_task::stop_requested();
   const bool cancelled = detail::has_any_code(error, {errc::cancelled});
   if (stopped || !cancelled || !group.stop_requested()) std::rethrow_exception(error);
 }
 
 task<void> monitored_session::end(const std::exception_ptr& error) {
-  const bool stopped = co_await this_task::stop_requested();
+  const bool stopped = this_task::stop_requested();
   const bool was_cancelled = stopped && error && detail::has_any_code(error, {errc::cancelled});
   // The stop request may have come between the body's check and its run.
   const bool at_end = state_->was_open && error && state_->is_clean(error);

@@ -97,7 +97,7 @@ class event_writer::core {
 
   // Adds the current time if the event has none.
   [[nodiscard]] task<void> add(event_record e, bool now, std::string run_tag = {}) {
-    if (now) e.wall_time = to_seconds((co_await this_task::get_scheduler()).wall_time());
+    if (now) e.wall_time = to_seconds(this_task::get_scheduler().wall_time());
     const std::exception_ptr error = last_error();
     if (error && !queue_->is_closed()) std::rethrow_exception(error);
     queued_event item{.bytes = e.to_bytes(), .run_tag = std::move(run_tag)};
@@ -197,8 +197,7 @@ class event_writer::core {
   // there may be no memory for another, and other tasks wait for its answers.
   task<void> run() {
     for (;;) {
-      const bool stopped = co_await this_task::stop_requested();
-      if (stopped) co_return;  // by the end of a simulated world
+      if (this_task::stop_requested()) co_return;  // by the end of a simulated world
       bool due = false;
       bool waited = true;
       try {
@@ -368,7 +367,7 @@ event_writer::core& event_writer::get_core() const {
 
 task<event_writer> event_writer::open(std::string directory, event_writer_options options) {
   check(options, directory);
-  scheduler& sched = co_await this_task::get_scheduler();
+  scheduler& sched = this_task::get_scheduler();
   co_await make_directories(directory);
   co_return event_writer(std::make_unique<core>(std::move(directory), std::move(options), sched));
 }

@@ -291,7 +291,7 @@ std::vector<queue_runner_handle> supervisor::start_queue_runners(
 task<void> supervisor::end(std::optional<session>& opened, const std::exception_ptr& error,
                            stop_options options) {
   // A body that was stopped from outside ends normally: it has done its work.
-  const bool stopped = co_await this_task::stop_requested();
+  const bool stopped = this_task::stop_requested();
   const bool was_cancelled = stopped && error && detail::has_any_code(error, {errc::cancelled});
   // A stop request has ended a wait of the start: there is nothing to save yet.
   const bool was_stopped_in_start = state_->stop_wanted && !state_->has_started && error &&

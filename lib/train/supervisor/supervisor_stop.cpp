@@ -114,8 +114,8 @@ task<void> supervisor::stop_body_task(bool by_owner) {
 task<void> supervisor::run_until_stop(task<void> body) {
   state_->was_stopped = state_->stop_wanted || !state_->prepared;
   if (state_->was_stopped) co_return;  // during the start
-  scheduler& sched = co_await this_task::get_scheduler();
-  const std::stop_token owner = co_await this_task::get_stop_token();
+  scheduler& sched = this_task::get_scheduler();
+  const std::stop_token owner = this_task::get_stop_token();
   task_group group(shielded, options_.name + " body");
   task_group limit(shielded, options_.name + " last step");
   std::exception_ptr error;
@@ -161,7 +161,7 @@ task<void> supervisor::run_until_stop(task<void> body) {
     state_->forget_stop();
   }
   if (error) std::rethrow_exception(error);
-  const bool stopped = co_await this_task::stop_requested();
+  const bool stopped = this_task::stop_requested();
   if (state_->was_stopped && stopped) throw failure(errc::cancelled, options_.name);
 }
 

@@ -160,7 +160,7 @@ TEST_CASE("run_blocking: after a stop, throws cancelled and does not call the fu
     task_group group;
     group.spawn([](int& c, std::string& e) -> task<> {
       const auto f = [&c] { ++c; };
-      while (!co_await leat::this_task::stop_requested()) co_await leat::this_task::yield();
+      while (!leat::this_task::stop_requested()) co_await leat::this_task::yield();
       e = co_await message_of(run_blocking(f));
     }(calls, error));
     co_await leat::this_task::yield();

@@ -53,7 +53,7 @@ task<> retry_without_result() {
 }
 task<> delay_of_retry() { co_await leat::retry(fail); }
 task<> on_scheduler() {
-  leat::scheduler& here = co_await leat::this_task::get_scheduler();
+  leat::scheduler& here = leat::this_task::get_scheduler();
   co_await leat::run_on(here, join_two());
 }
 task<> with_local() { co_await number.with(1, join_two()); }

@@ -53,7 +53,7 @@ LEAT_TEST("for_each_concurrent: visits every element in order, at most limit at 
 }
 
 LEAT_TEST("for_each_concurrent: a slow element does not hold up the others", "[async]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   const std::vector<int> seconds{10, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   counter c;

@@ -35,7 +35,7 @@ task<int> finish_despite_stop(int value) {
 }
 
 LEAT_TEST("when_any_success: an error does not end the other tasks", "[async]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   auto results = co_await leat::when_any_success(fail_after("broken", 1s), value_after(2, 2s),
                                                  value_after(3, 1000h));

@@ -116,7 +116,7 @@ template <class Kind>
 task<> complete_in_time() {
   Kind kind;
   std::stop_source source;
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   const auto limited = [&] { return with_stop(with_timeout(kind(1ms), 1h), source.get_token()); };
   const auto won = co_await select(leat::sleep_for(1h), limited());
@@ -191,7 +191,7 @@ TEMPLATE_TEST_CASE("select: a stop of the caller ends an operation and its limit
 // ------------------------------------------------------------------------------ several limits
 
 LEAT_TEST("select: each of several operations has a limit of its own", "[async]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   const outcome o = co_await end_of(select(with_deadline(leat::sleep_for(1h), begin + 3ms),
                                            with_timeout(leat::sleep_for(1h), 2ms)));

@@ -64,7 +64,7 @@ LEAT_TEST("with_timeout: a task that returns in time gives its result", "[async]
 
 LEAT_TEST("with_timeout: a task that is too slow is stopped, and the limit is reported",
           "[async]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   std::error_code code;
   try {
@@ -348,7 +348,7 @@ LEAT_TEST("with_timeout: limits can be nested, and the inner error passes throug
 }
 
 LEAT_TEST("with_deadline: limits a task", "[async]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   CHECK((co_await leat::with_deadline(value_after(7, 1s), sched.now() + 2s)) == 7);
   const auto [ec, value] =
       co_await leat::as_tuple(leat::with_deadline(value_after(7, 3s), sched.now() + 2s));
@@ -391,7 +391,7 @@ LEAT_TEST("with_timeout: can be returned from a function and awaited later", "[a
 LEAT_TEST("with_timeout: a task that swallows the stop is printed after the grace period",
           "[async]") {
   // The real standard error is checked in the subprocess test below; here the task must be joined.
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   const auto stubborn = []() -> task<int> {
     for (int i = 0; i < 30; ++i) {

@@ -37,7 +37,7 @@ using leat::task;
 using leat_test::asio_loop;
 using leat_test::embedded_loop;
 
-task<leat::scheduler*> find_scheduler() { co_return &co_await leat::this_task::get_scheduler(); }
+task<leat::scheduler*> find_scheduler() { co_return &leat::this_task::get_scheduler(); }
 task<int> sleep_long() {
   co_await leat::sleep_for(1h);
   co_return 1;
@@ -127,7 +127,7 @@ TEMPLATE_TEST_CASE("async_run: the end of a scheduler destroys the handler of it
 }
 
 LEAT_TEST("async_run: a coroutine of Asio awaits a task in simulated time", "[async]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   int got = 0;
   asio::co_spawn(

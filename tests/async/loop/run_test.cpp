@@ -306,7 +306,7 @@ TEST_CASE("run: a main task that a signal stops in join() has not completed", "[
 
 // A handler of the program throws an exception.
 task<> fail_in_handler() {
-  const auto executor = leat::get_executor(co_await leat::this_task::get_scheduler());
+  const auto executor = leat::get_executor(leat::this_task::get_scheduler());
   auto& io = static_cast<asio::io_context&>(asio::query(executor, asio::execution::context));
   asio::post(io.get_executor(), [] { throw std::runtime_error("from a handler"); });
   co_await sleep_long();

@@ -140,7 +140,7 @@ TEST_CASE("runtime: block_on runs the task on the first scheduler's thread", "[a
   CHECK(first != std::this_thread::get_id());
   CHECK(rt.block_on(thread_id()) == first);
   const auto current_scheduler = []() -> task<leat::scheduler*> {
-    co_return &co_await leat::this_task::get_scheduler();
+    co_return &leat::this_task::get_scheduler();
   };
   CHECK(rt.block_on(current_scheduler()) == &rt.get_scheduler(0));
 }

@@ -44,7 +44,7 @@ TEST_CASE("sync_wait: throws the error", "[async]") {
 TEST_CASE("sync_wait: throws the exception of a handler when the task has ended", "[async]") {
   bool ended = false;
   const auto run = [](bool& over) -> task<> {
-    const auto executor = leat::get_executor(co_await leat::this_task::get_scheduler());
+    const auto executor = leat::get_executor(leat::this_task::get_scheduler());
     auto& io = static_cast<asio::io_context&>(asio::query(executor, asio::execution::context));
     for (const char* text : {"first", "second"}) {
       asio::post(io.get_executor(), [text] { throw std::runtime_error(text); });

@@ -128,7 +128,7 @@ TEST_CASE("scheduler end: more scopes than one pass finds, and a task that a des
     std::vector<task<>> all;
     for (int i = 0; i < 1500; ++i) {
       all.push_back([](task_group& g, int& n) -> task<> {
-        auto& sched = co_await leat::this_task::get_scheduler();
+        auto& sched = leat::this_task::get_scheduler();
         const spawner last{g, sched, n};
         co_await leat::with_timeout([]() -> task<> { co_await leat::sleep_for(1h); }(), 2h);
       }(old, later));

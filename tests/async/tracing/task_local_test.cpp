@@ -99,7 +99,7 @@ LEAT_TEST("task_local: spawned tasks inherit the value, also if they outlive wit
 }
 
 task<std::string> get_own_name() {
-  const std::string name((co_await leat::this_task::get_context()).name());
+  const std::string name(leat::this_task::get_context().name());
   co_return name + std::to_string(id_or_zero());
 }
 task<> store_name(std::string& out) { out = co_await get_own_name(); }

@@ -27,8 +27,7 @@ void run(task<> t, file_backend_choice choice) {
   embedded_scheduler s;
   leat::task_group group;
   group.spawn_on(s, [](task<> body, file_backend_choice c) -> task<> {
-    const leat::file_backend& files =
-        leat::get_file_backend(co_await leat::this_task::get_scheduler(), c);
+    const leat::file_backend& files = leat::get_file_backend(leat::this_task::get_scheduler(), c);
     CHECK(files.name() == (c == file_backend_choice::threads ? "threads" : "io_uring"));
     co_await std::move(body);
   }(std::move(t), choice));

@@ -45,7 +45,7 @@ class pipeline {
   explicit pipeline(const pace& p) : pace_(p) {}
 
   task<> run() {
-    leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+    leat::scheduler& sched = leat::this_task::get_scheduler();
     const leat::time_point begin = sched.now();
     leat::task_group group;
     start(group);
@@ -81,7 +81,7 @@ class pipeline {
   }
 
   task<> read() {
-    leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+    leat::scheduler& sched = leat::this_task::get_scheduler();
     const leat::stage_work_timer here(reader_, sched);
     reader_.add_task();
     for (int i = 0; i < pace_.records; ++i) {
@@ -94,7 +94,7 @@ class pipeline {
   }
 
   task<> decode() {
-    leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+    leat::scheduler& sched = leat::this_task::get_scheduler();
     const leat::stage_work_timer here(decoder_, sched);
     decoder_.add_task();
     for (;;) {
@@ -109,7 +109,7 @@ class pipeline {
   }
 
   task<> consume() {
-    leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+    leat::scheduler& sched = leat::this_task::get_scheduler();
     const leat::stage_work_timer here(consumer_, sched);
     consumer_.add_task();
     for (;;) {
@@ -203,7 +203,7 @@ TEST_CASE("describe_bottleneck: result is equal under any schedule", "[pipeline]
 // ----------------------------------------------------------------- running and ended pipelines
 
 LEAT_TEST("describe_bottleneck: names the stage that blocks a stuck pipeline", "[pipeline]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   pipeline slow({1h, 1ms, 1ms});
   leat::task_group group;
   slow.start(group);
@@ -308,7 +308,7 @@ task<std::string> verdict_with(std::size_t workers, leat::pipeline_options optio
   auto p = leat_test::lines_of({.files = {path}}, std::move(options))
                .batch({.batch_size = 5})
                .map("parse", parse, {.workers = workers});
-  const leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  const leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   while (auto next = co_await p.next()) {
   }

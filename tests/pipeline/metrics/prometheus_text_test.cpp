@@ -34,7 +34,7 @@ std::string text_of(const queue_base& queue) {
 }
 
 task<> wait_long(stage_metrics& stage) {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::stage_wait_timer w(stage, sched, leat::stage_wait_timer::for_output);
   co_await leat::sleep_for(1h);
 }
@@ -97,7 +97,7 @@ TEST_CASE("prometheus_text: omits metrics that a stage does not measure", "[pipe
 }
 
 LEAT_TEST("prometheus_text: counts waits in progress up to now", "[pipeline]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   stage_metrics stage("readers");
   leat::task_group group;
   group.spawn(wait_long(stage));

@@ -15,7 +15,7 @@ using leat::task;
 
 // Waits for an item, or for the queue to be closed.
 task<> wait_for_input(stage_metrics& stage, leat::fifo_queue<int>& queue) {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   const stage_work_timer here(stage, sched);
   stage_wait_timer w(stage, sched, stage_wait_timer::for_input);
   co_await queue.pop();
@@ -24,7 +24,7 @@ task<> wait_for_input(stage_metrics& stage, leat::fifo_queue<int>& queue) {
 }
 
 LEAT_TEST("stage_metrics: counts records, bytes and waiting times", "[pipeline]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   stage_metrics stage("reader");
   stage.add_task();
   stage.add(3, 100);
@@ -49,7 +49,7 @@ LEAT_TEST("stage_metrics: counts records, bytes and waiting times", "[pipeline]"
 }
 
 LEAT_TEST("stage_metrics: counts a wait in progress if the current time is passed", "[pipeline]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   stage_metrics stage("reader");
   leat::fifo_queue<int> queue(1);
   leat::task_group group;
@@ -66,7 +66,7 @@ LEAT_TEST("stage_metrics: counts a wait in progress if the current time is passe
 }
 
 LEAT_TEST("stage_metrics: a cancelled wait ends the measurement", "[pipeline]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   stage_metrics stage("reader");
   leat::fifo_queue<int> queue(1);
   leat::task_group group;

@@ -229,7 +229,7 @@ TEST_CASE("readers: corruption is reported when its records are consumed, in ord
   const auto told = [&](std::size_t readers, const std::string& log_file) -> task<texts> {
     texts all;
     bool here = true;
-    leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+    leat::scheduler& sched = leat::this_task::get_scheduler();
     leat::corruption_options how{.policy = leat::corruption_policy::skip_record};
     how.on_report = [&](const leat::corruption_report& r) {
       here = here && leat::scheduler::current() == &sched;

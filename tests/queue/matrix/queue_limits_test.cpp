@@ -43,7 +43,7 @@ struct operation : queue_kinds::waiting_operation<Combination> {
       std::tie(ec, value) =
           co_await leat::as_tuple(leat::with_timeout(verb::template start<kind>(o.q, o.with), 1s));
     } else if (l == limit::deadline) {
-      leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+      leat::scheduler& sched = leat::this_task::get_scheduler();
       const leat::time_point until = sched.now() + 1s;
       std::tie(ec, value) = co_await leat::as_tuple(
           leat::with_deadline(verb::template start<kind>(o.q, o.with), until));

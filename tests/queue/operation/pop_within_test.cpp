@@ -47,7 +47,7 @@ task<> push_slowly(Queue& q, int last, leat::duration interval) {
 
 LEAT_TEST("pop_within: the time begins with the first item", "[queue]") {
   leat::fifo_queue<int> q(64);
-  const leat::scheduler& here = co_await leat::this_task::get_scheduler();
+  const leat::scheduler& here = leat::this_task::get_scheduler();
   leat::task_group group;
   co_await leat::sleep_for(1h);
   group.spawn(push_slowly(q, 9, 7ms));
@@ -61,7 +61,7 @@ LEAT_TEST("pop_within: the time begins with the first item", "[queue]") {
 
 LEAT_TEST("pop_within: a batch that is complete does not wait", "[queue]") {
   leat::fifo_queue<int> q(64);
-  const leat::scheduler& here = co_await leat::this_task::get_scheduler();
+  const leat::scheduler& here = leat::this_task::get_scheduler();
   const leat::time_point start = here.now();
   co_await q.push_many({1, 2, 3, 4});
   const auto all = co_await q.pop_within(3, 1h);

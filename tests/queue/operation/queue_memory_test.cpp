@@ -162,7 +162,7 @@ LEAT_TEST("queue: a push to an unbounded queue reserves memory for its own items
 LEAT_TEST("queue: an operation without memory throws and has no effect", "[queue]") {
   room r{.refuse = true};
   exact_queue q(large, r);
-  leat::task_context& self = co_await leat::this_task::get_context();
+  leat::task_context& self = leat::this_task::get_context();
   CHECK_THROWS_AS(q.try_push(1), std::bad_alloc);
   int refused = 0;
   try {

@@ -77,7 +77,7 @@ task<> collect(leat::file& f, std::string& out, bool& ended) {
     const std::size_t n = co_await f.read_at(leat::at_stream_position, some);
     out.append(reinterpret_cast<const char*>(some.data()), n);
     if (n == some.size()) continue;
-    const bool stopped = co_await leat::this_task::stop_requested();
+    const bool stopped = leat::this_task::stop_requested();
     if (!stopped) {
       ended = true;
       co_return;

@@ -112,7 +112,7 @@ inline void check_simulated(const file_contents& files, const texts& expected,
 inline leat::task<> read_with_fault(const faulty_reading& read, std::string directory,
                                     leat::file_backend_choice choice, std::uint64_t n,
                                     std::optional<failing_backend>& failing, faulty_outcome& o) {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   leat::file_backend& real = leat::get_file_backend(sched, choice);
   failing.emplace(real, n);
   sched.set_service<leat::file_backend>(&*failing);
@@ -137,7 +137,7 @@ inline bool has_io_uring() {
   static const bool has = [] {
     try {
       leat::sync_wait([]() -> leat::task<> {
-        leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+        leat::scheduler& sched = leat::this_task::get_scheduler();
         static_cast<void>(leat::get_file_backend(sched, leat::file_backend_choice::io_uring));
       }());
       return true;

@@ -163,7 +163,7 @@ TEST_CASE("sweep: shrinking does not take one broken invariant for another", "[s
 TEST_CASE("sweep: reports a readable excerpt of a run without end", "[sim]") {
   const std::string what = what_a_sweep_says(
       [](world&) -> task<> {
-        while (!co_await leat::this_task::stop_requested()) co_await leat::this_task::yield();
+        while (!leat::this_task::stop_requested()) co_await leat::this_task::yield();
       },
       {.count = 1, .world = {.max_steps = 10'000}, .shrink_runs = 2});
   INFO(what);

@@ -54,7 +54,7 @@ TEST_CASE("add_fullness: adds each queue under its tag", "[train]") {
 }
 
 LEAT_TEST("stage_rates: records and waits since the last sample", "[train]") {
-  leat::scheduler& sched = co_await leat::this_task::get_scheduler();
+  leat::scheduler& sched = leat::this_task::get_scheduler();
   stage_metrics stage("decode");
   stage.add_task();
   stage.add_task();

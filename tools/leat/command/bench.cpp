@@ -117,7 +117,7 @@ leat::task<> require_measurable(std::string path, std::size_t block) {
 
 leat::task<measurement> measure(const bench_options& options, const pattern& how) {
   // The first backend of a scheduler remains its backend.
-  leat::scheduler& here = co_await leat::this_task::get_scheduler();
+  leat::scheduler& here = leat::this_task::get_scheduler();
   static_cast<void>(leat::get_file_backend(here, how.backend));
   if (!how.cached) evict(options.path);
   leat::file file = co_await leat::file::open(options.path);

@@ -54,7 +54,7 @@ unsigned count_operations(int ring) {
 }
 
 leat::task<std::string> backend_of_task() {
-  leat::scheduler& here = co_await leat::this_task::get_scheduler();
+  leat::scheduler& here = leat::this_task::get_scheduler();
   co_return std::string(leat::get_file_backend(here).name());
 }
 
