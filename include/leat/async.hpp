@@ -37,6 +37,7 @@
 #include "leat/async/retry.hpp"
 #include "leat/async/run_on.hpp"
 #include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/timer_heap.hpp"
 #include "leat/async/select.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task.hpp"

@@ -18,7 +18,7 @@ const wait_operation::kind condition_wait::stop_kind{"wait for a stop of", &cond
                                                      &condition_wait::describe_stop,
                                                      &condition_wait::inspect};
 
-void condition_wait::alarm::expired(detail::timer& t) noexcept {
+void condition_wait::alarm::expired(timer& t) noexcept {
   condition_wait& self = static_cast<alarm&>(t).owner;
   const bool is_join = (self.conditions_ & task_scope::idle) != 0;
   self.end(!is_join && self.stop_requested() ? outcome::cancelled : outcome::deadline);

@@ -255,7 +255,7 @@ void scheduler::expire_timers() {
   // still be armed for a later time although a timer that was set in this turn is due.
   if (armed_ <= turn_time_) armed_ = no_deadline;
   for (std::size_t left = turn_timers_; left > 0; --left) {
-    detail::timer* const due = timers_.pop_due(turn_time_);
+    timer* const due = timers_.pop_due(turn_time_);
     if (!due) break;
     due->expire_(*due);
   }
@@ -271,13 +271,13 @@ void scheduler::expire_due() {
   expire_timers();
 }
 
-void scheduler::add_timer(detail::timer& t, time_point when) {
+void scheduler::add_timer(timer& t, time_point when) {
   LEAT_ASSERT(current_ == this,
               "timer set outside its scheduler: set it in a task of that scheduler");
   timers_.add(t, when);
 }
 
-bool scheduler::cancel_timer(detail::timer& t) noexcept { return timers_.remove(t); }
+bool scheduler::cancel_timer(timer& t) noexcept { return timers_.remove(t); }
 
 void scheduler::wake_later(wait_operation& w) noexcept {
   later_.push_back(w);

@@ -27,10 +27,10 @@ task<void> detail::yield_turn(std::string what) {
   if (this_task::stop_requested()) throw failure(errc::cancelled, what);
 }
 
-sleep_wait::alarm::alarm(sleep_wait& w) noexcept : detail::timer(&expired), owner(w) {}
+sleep_wait::alarm::alarm(sleep_wait& w) noexcept : timer(&expired), owner(w) {}
 
 // After a stop request the sleep is cancelled, although the loop was late to deliver the request.
-void sleep_wait::alarm::expired(detail::timer& t) noexcept {
+void sleep_wait::alarm::expired(timer& t) noexcept {
   sleep_wait& self = static_cast<alarm&>(t).owner;
   self.cancelled_ = self.stop_requested();
   self.wake();

@@ -4,7 +4,6 @@
 #include <new>
 #include <utility>
 
-#include "leat/async/detail/thread_record.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/async/task_context.hpp"
 #include "leat/base/error.hpp"
@@ -214,7 +213,7 @@ namespace {
 
 task_id running_task() noexcept {
   const task_context* const c = scheduler::current_task();
-  return c ? c->id() : detail::thread_record::current_id();
+  return c ? c->id() : waiter::id_of_this_thread();
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include "async/dump/process_snapshot.hpp"
 #include "base/internal/append_text.hpp"
 #include "base/internal/error_text.hpp"
-#include "leat/async/detail/select_state.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/internal/assert.hpp"
 #include "leat/queue/partial_push_error.hpp"
@@ -86,7 +85,7 @@ partial_push_error queue_waiter::partial() const {
   if (outcome_ != wait_outcome::failed) {
     std::string message = text();
     if (outcome_ == wait_outcome::late) message += ": timed out";
-    if (const limit_end* const by = limit()) message += limit_text(*by);
+    message += limit_text();
     return {ec, message, moved_};
   }
   const std::exception_ptr cause = queue_.failure_cause();

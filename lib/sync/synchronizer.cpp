@@ -10,7 +10,6 @@
 #include "base/internal/append_text.hpp"
 #include "base/internal/exception_in_flight.hpp"
 #include "base/internal/standard_error.hpp"
-#include "leat/async/detail/thread_record.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/base/internal/assert.hpp"
 #include "sync/present_time.hpp"
@@ -122,8 +121,6 @@ bool synchronizer::abandon(synchronizer_waiter& w) noexcept {
 }
 
 // -------------------------------------------------------------------------------------- in words
-
-task_id synchronizer::id_of_this_thread() noexcept { return detail::thread_record::current_id(); }
 
 time_point synchronizer::about_now() noexcept {
   const scheduler* const here = scheduler::current();

@@ -11,8 +11,8 @@
 #include <variant>
 
 #include "leat/async/detail/select_state.hpp"
-#include "leat/async/detail/timer_heap.hpp"
 #include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/timer_heap.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/base/error.hpp"
 

@@ -55,7 +55,7 @@ struct noting_items {
 
 time_point at(std::int64_t n) { return time_point{} + leat::duration(n); }
 
-struct noting_timer : leat::detail::timer {
+struct noting_timer : leat::timer {
   explicit noting_timer(std::vector<time_point>& o, manual_scheduler& s) noexcept
       : timer([](timer& t) noexcept {
           auto& self = static_cast<noting_timer&>(t);

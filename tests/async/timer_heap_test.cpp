@@ -1,4 +1,4 @@
-#include "leat/async/detail/timer_heap.hpp"
+#include "leat/async/scheduler/timer_heap.hpp"
 
 #include <map>
 #include <memory>
@@ -11,8 +11,8 @@
 namespace timer_heap_test {
 
 using leat::time_point;
-using leat::detail::timer;
-using leat::detail::timer_heap;
+using leat::timer;
+using leat::timer_heap;
 
 time_point at(std::int64_t n) { return time_point{} + leat::duration(n); }
 

@@ -26,7 +26,7 @@ ALLOWED = {
 # The folders of a layer, lowest first; '.' is the folder of the layer itself.
 FOLDERS = {
     'base': ['.', 'text'],
-    'async': ['.', 'joins', 'dump', 'tracing', 'operation', 'loop', 'blocking'],
+    'async': ['scheduler', '.', 'joins', 'dump', 'tracing', 'operation', 'loop', 'blocking'],
     'codec': ['.', 'text', 'checksum', 'tfrecord', 'compression', 'csv', 'example', 'event', 'checkpoint'],
     'io': ['backend', 'file', 'stream', 'reader', 'index', 'writer'],
     'queue': ['.'],
@@ -45,10 +45,8 @@ SHARED = {
     'async/backoff': {'train'},
     'async/blocking/detail/blocking_calls': {'sim'},
     'async/blocking/worker_threads': {'io'},
-    'async/detail/select_state': {'queue'},
-    'async/detail/thread_record': {'coordination', 'queue', 'sync'},
+    'async/detail/thread_record': {'coordination'},
     'async/detail/tick_schedule': {'coordination'},
-    'async/detail/timer_heap': {'sim', 'sync'},
     'async/detail/yield_turn': {'coordination', 'input', 'io', 'pipeline'},
     'async/dump/detail/live_object': {'queue', 'sync'},
     'async/dump/detail/recent_tasks': {'queue', 'sync'},
@@ -71,7 +69,6 @@ SHARED = {
     'io/file/detail/atomic_file': {'train'},
     'io/index/detail/epoch_limits': {'pipeline'},
     'io/stream/detail/decompressed_stream': {'pipeline'},
-    'pipeline/metrics/unique_names': {'train'},
     'pipeline/stage/detail/step_observer': {'train'},
     'tensor/tensor_builder': {'codec'},
 }

@@ -8,11 +8,11 @@
 #include <tuple>
 #include <utility>
 
-#include "leat/async/detail/timer_heap.hpp"
 #include "leat/async/loop/completion_tokens.hpp"
 #include "leat/async/operation/forms.hpp"
 #include "leat/async/operation/irrevocable.hpp"
 #include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/timer_heap.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/base/error.hpp"
 #include "leat/sync/synchronizer.hpp"
@@ -81,7 +81,7 @@ class ticket_box final : public leat::synchronizer {
 
 /// A sleep without a synchronizer: its object is the timer heap of the scheduler.
 struct nap_operation {
-  struct waiter final : leat::waiter, leat::detail::timer {
+  struct waiter final : leat::waiter, leat::timer {
     waiter(nap_operation& o, const std::source_location& where) noexcept
         : leat::waiter(nap_kind, where), timer(&expired, o.until) {}
     static void expired(timer& t) noexcept {

@@ -301,7 +301,7 @@ def describe_argument(branches, now):
     for end in branches:
         if end is operation:
             continue
-        timer = as_type(end.address, 'leat::detail::timer')
+        timer = as_type(end.address, 'leat::timer')
         if end_kind(end) == 'stop':
             words += ', until a stop'
         else:
@@ -340,7 +340,7 @@ def describe_branch(branch, now):
     if (kind := end_kind(branch)) == 'stop':
         return 'a stop'
     if kind == 'timer':
-        timer = as_type(branch.address, 'leat::detail::timer')
+        timer = as_type(branch.address, 'leat::timer')
         return f'a timer ({milliseconds_left(timer, now)} ms left)' if is_set(timer) else 'a timer'
     if 'scope_with_result_' in names:
         return 'a task'

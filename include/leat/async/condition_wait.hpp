@@ -9,7 +9,7 @@
 #include <system_error>
 #include <tuple>
 
-#include "leat/async/detail/timer_heap.hpp"
+#include "leat/async/scheduler/timer_heap.hpp"
 #include "leat/async/task_scope.hpp"
 #include "leat/async/wait_operation.hpp"
 #include "leat/base/clock.hpp"
@@ -77,7 +77,7 @@ class [[nodiscard]] condition_wait : public wait_operation {
   friend class task_scope;
   template <class Operation>
   friend class detail::select_branch;
-  friend std::string detail::to_text(const detail::timer& t);
+  friend std::string detail::to_text(const timer& t);
   enum class outcome : unsigned char { satisfied, deadline, cancelled, self_join };
 
   [[nodiscard, gnu::cold]] failure failed(std::error_code ec) const;
@@ -113,10 +113,9 @@ class [[nodiscard]] condition_wait : public wait_operation {
   static const kind join_kind;  // of a wait that includes `idle`
   static const kind stop_kind;
 
-  struct alarm : detail::timer {
-    alarm(condition_wait& w, time_point deadline) noexcept
-        : detail::timer(&expired, deadline), owner(w) {}
-    static void expired(detail::timer& t) noexcept;
+  struct alarm : timer {
+    alarm(condition_wait& w, time_point deadline) noexcept : timer(&expired, deadline), owner(w) {}
+    static void expired(timer& t) noexcept;
     condition_wait& owner;
   };
 

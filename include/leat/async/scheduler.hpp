@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "leat/async/detail/service_slot.hpp"
-#include "leat/async/detail/timer_heap.hpp"
+#include "leat/async/scheduler/timer_heap.hpp"
 #include "leat/async/work_item.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/base/internal/biased_mutex.hpp"
@@ -99,10 +99,10 @@ class scheduler {
 
   /// Sets a timer: run_ready() calls its expire function once, at the time `when`.
   /// Errors: std::bad_alloc, possible only if more timers are set than ever before.
-  void add_timer(detail::timer& t, time_point when);
+  void add_timer(timer& t, time_point when);
 
   /// Cancels a timer. Returns true if it will not expire, or false if it was not set any more.
-  bool cancel_timer(detail::timer& t) noexcept;
+  bool cancel_timer(timer& t) noexcept;
 
   /// Resumes a coroutine of the task `c`, or of no task if `c` is null. Then resumes each coroutine
   /// that transfer_to() sets, one after the other and never nested. A chain of awaits that complete
@@ -335,8 +335,8 @@ class scheduler {
   [[nodiscard]] bool is_asleep() const noexcept { return asleep_; }
 
   /// Returns the timers that are set. A simulation may change their order.
-  [[nodiscard]] const detail::timer_heap& timers() const noexcept { return timers_; }
-  [[nodiscard]] detail::timer_heap& timers() noexcept { return timers_; }
+  [[nodiscard]] const timer_heap& timers() const noexcept { return timers_; }
+  [[nodiscard]] timer_heap& timers() noexcept { return timers_; }
 
  private:
   // remote_ is null while the driver sleeps, and awake_sentinel() if the driver will check it again
@@ -378,7 +378,7 @@ class scheduler {
   unsigned budget_ = 0;
   detail::biased_mutex::thread_id thread_ = nullptr;  // null: not known; this: several
   time_point turn_time_{};
-  detail::timer_heap timers_;
+  timer_heap timers_;
   time_point armed_ = no_deadline;
   std::array<void*, service_slots> services_{};
   bool asleep_ = true;            // the last turn has left nothing

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <tuple>
 
-#include "leat/async/detail/timer_heap.hpp"
+#include "leat/async/scheduler/timer_heap.hpp"
 #include "leat/async/wait_operation.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/base/error.hpp"
@@ -56,11 +56,11 @@ class [[nodiscard]] sleep_wait final : public wait_operation {
   static void cancel(wait_operation& w) noexcept;
   static void describe(const wait_operation& w, std::ostream& out);
   static const kind sleep_kind;
-  friend std::string detail::to_text(const detail::timer& t);
+  friend std::string detail::to_text(const timer& t);
 
-  struct alarm : detail::timer {
+  struct alarm : timer {
     explicit alarm(sleep_wait& w) noexcept;
-    static void expired(detail::timer& t) noexcept;
+    static void expired(timer& t) noexcept;
     sleep_wait& owner;
   };
 

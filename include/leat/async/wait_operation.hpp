@@ -185,7 +185,7 @@ class wait_operation : public work_item {
 
  private:
   friend std::string detail::to_text(const work_item& item);
-  friend std::string detail::to_text(const detail::timer& t);
+  friend std::string detail::to_text(const timer& t);
   friend class detail::foreign_coroutine_wait;
   friend class detail::scope_handover;
   friend class scheduler;

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "leat/async/detail/timer_heap.hpp"
+#include "leat/async/scheduler/timer_heap.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/base/internal/thread_mutex.hpp"
@@ -192,8 +192,8 @@ class delay_queue final : public detail::delay_queue_base {
   // ---- close(), is_closed() and name(): see detail::delay_queue_base.
 
  private:
-  struct entry : detail::timer {
-    explicit entry(std::uint64_t n) noexcept : detail::timer(nullptr), number(n) {}
+  struct entry : timer {
+    explicit entry(std::uint64_t n) noexcept : timer(nullptr), number(n) {}
     const std::uint64_t number;
     std::optional<T> value;
   };
@@ -204,7 +204,7 @@ class delay_queue final : public detail::delay_queue_base {
     node expired;
     {
       const detail::thread_lock lock(mutex_);
-      const detail::timer* const due = deadlines_.pop_due(present());
+      const timer* const due = deadlines_.pop_due(present());
       if (!due) return std::nullopt;
       expired = values_.extract(static_cast<const entry*>(due)->number);
     }

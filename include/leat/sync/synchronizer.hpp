@@ -116,7 +116,7 @@ class synchronizer {
 
   /// Returns the ID of the task or thread that calls.
   [[nodiscard]] static task_id id_of(caller by) noexcept {
-    return by.task ? by.task->id() : id_of_this_thread();
+    return by.task ? by.task->id() : waiter::id_of_this_thread();
   }
   /// Returns the time of the current turn, or outside a turn the time of the clock.
   [[nodiscard]] static time_point about_now() noexcept;
@@ -157,7 +157,6 @@ class synchronizer {
     return (order_ == order::as_ready || waiting_.empty()) && is_ready(w);
   }
   static bool remove(synchronizer_waiter& w, work_list& woken) noexcept;
-  [[nodiscard, gnu::cold]] static task_id id_of_this_thread() noexcept;
   void append_to(std::string& text) const;
   void describe_wait(const synchronizer_waiter& w, wait_target& target) const;
   [[noreturn, gnu::cold]] void abort_destroyed_in_use() const noexcept;

@@ -6,6 +6,7 @@
 
 #include "async/dump/process_snapshot.hpp"
 #include "leat/async/detail/select_state.hpp"
+#include "leat/async/detail/thread_record.hpp"
 #include "leat/async/operation/detail/blocked_thread.hpp"
 #include "leat/async/operation/irrevocable.hpp"
 
@@ -45,6 +46,13 @@ task_id waiter::task_if_rare() const noexcept {
   if (run_ != &waiter::wake_thread) return {};
   return static_cast<const detail::blocked_thread*>(continuation())->id_;
 }
+
+std::string waiter::limit_text() const {
+  const detail::limit_end* const by = is_selected() ? link().ended_by : nullptr;
+  return by ? detail::limit_text(*by) : std::string();
+}
+
+task_id waiter::id_of_this_thread() noexcept { return detail::thread_record::current_id(); }
 
 detail::waiting_operation waiter::operation() const noexcept {
   using who = detail::waiting_operation::waiter;

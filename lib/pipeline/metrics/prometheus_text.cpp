@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/internal/unique_names.hpp"
 #include "base/text/utf8.hpp"
 #include "leat/pipeline/metrics/stage_fullness.hpp"
 #include "leat/queue/queue_fullness.hpp"
-#include "pipeline/metrics/unique_names.hpp"
 
 namespace leat {
 namespace {

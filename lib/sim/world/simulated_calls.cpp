@@ -12,7 +12,7 @@ namespace leat::sim {
 using leat::detail::blocking_call;
 
 // The next change of a call: from waiting to running, or its execution.
-struct simulated_calls::alarm : leat::detail::timer {
+struct simulated_calls::alarm : leat::timer {
   alarm(simulated_calls& o, blocking_call& c, duration r) noexcept
       : timer(&expired), owner(o), call(c), running_time(r) {}
 
@@ -61,7 +61,7 @@ bool simulated_calls::drop(blocking_call& call) noexcept {
   return true;
 }
 
-void simulated_calls::expired(leat::detail::timer& t) noexcept {
+void simulated_calls::expired(leat::timer& t) noexcept {
   const allocation_faults::without_faults own;
   auto& self = static_cast<alarm&>(t);
   simulated_calls& owner = self.owner;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "leat/async/blocking/detail/blocking_calls.hpp"
-#include "leat/async/detail/timer_heap.hpp"
+#include "leat/async/scheduler/timer_heap.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/sim/decision_source.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
@@ -26,7 +26,7 @@ class simulated_calls final : public leat::detail::blocking_calls {
  private:
   struct alarm;
 
-  static void expired(leat::detail::timer& t) noexcept;
+  static void expired(leat::timer& t) noexcept;
   [[nodiscard]] duration latency();
 
   decision_source& decisions_;

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "pipeline/metrics/unique_names.hpp"
+#include "base/internal/unique_names.hpp"
 
 namespace leat {
 

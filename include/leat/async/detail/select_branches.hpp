@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "leat/async/detail/select_state.hpp"
-#include "leat/async/detail/timer_heap.hpp"
+#include "leat/async/scheduler/timer_heap.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/wait_for_stop.hpp"

@@ -13,7 +13,7 @@
 #include "leat/async/detail/joint_scope.hpp"
 #include "leat/async/detail/result_tuple.hpp"
 #include "leat/async/detail/select_state.hpp"
-#include "leat/async/detail/timer_heap.hpp"
+#include "leat/async/scheduler/timer_heap.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/base/error.hpp"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <source_location>
-#include <string_view>
+#include <string>
 #include <system_error>
 
 #include "leat/async/task_scope.hpp"
@@ -98,10 +98,11 @@ class waiter : public wait_operation {
   [[nodiscard, gnu::always_inline]] task_id task() const noexcept {
     return context_ ? context_->id() : task_if_rare();
   }
-  /// The limit that ended an operation of which a part was done; null otherwise.
-  [[nodiscard]] const detail::limit_end* limit() const noexcept {
-    return is_selected() ? link().ended_by : nullptr;
-  }
+  /// Returns the limit that ended an operation of which a part was done, for a message, such as
+  /// " (limit of 10 ms at service.cpp:9 in serve)"; empty otherwise.
+  [[nodiscard]] std::string limit_text() const;
+  /// Returns the ID of the calling thread, or an empty one if it belongs to no coordinator.
+  [[nodiscard, gnu::cold]] static task_id id_of_this_thread() noexcept;
   /// For a dump, under the lock of the object: the kind of the caller and the place.
   [[nodiscard]] detail::waiting_operation operation() const noexcept;
 

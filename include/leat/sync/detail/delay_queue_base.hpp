@@ -3,7 +3,7 @@
 #include <source_location>
 #include <string>
 
-#include "leat/async/detail/timer_heap.hpp"
+#include "leat/async/scheduler/timer_heap.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/base/internal/thread_mutex.hpp"

@@ -1,8 +1,8 @@
-#include "leat/async/detail/timer_heap.hpp"
+#include "leat/async/scheduler/timer_heap.hpp"
 
 #include "leat/base/internal/assert.hpp"
 
-namespace leat::detail {
+namespace leat {
 
 void timer_heap::place(std::size_t index, timer& t) noexcept {
   heap_[index] = &t;
@@ -84,4 +84,4 @@ timer* timer_heap::pop_due(time_point now) noexcept {
   return due;
 }
 
-}  // namespace leat::detail
+}  // namespace leat

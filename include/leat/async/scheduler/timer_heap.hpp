@@ -8,27 +8,35 @@
 
 #include "leat/base/clock.hpp"
 
-namespace leat::detail {
+namespace leat {
 
-/// A point in time at which a function is called; a member of the operation that waits.
+/// A point in time at which a function is called; usually a member of the operation that waits.
+///
+/// Set it with scheduler::add_timer(). The scheduler then calls the function once, in a turn at or
+/// after that time. Cancel a timer that is set before you destroy it.
 struct timer {
+  /// The function; it may destroy the timer.
   using expire_function = void (*)(timer&) noexcept;
 
+  /// Creates a timer that is not set.
   explicit timer(expire_function expire) noexcept : expire_(expire) {}
   /// Creates a timer that remembers a time; timer_heap::add() sets it.
   timer(expire_function expire, time_point when) noexcept : expire_(expire), when_(when) {}
   timer(const timer&) = delete;
   timer& operator=(const timer&) = delete;
 
+  /// Returns true between add_timer() and its end.
   [[nodiscard]] bool is_set() const noexcept { return index_ != unset; }
 
-  static constexpr std::size_t unset = SIZE_MAX;
+  static constexpr std::size_t unset = SIZE_MAX;  ///< an index
 
-  expire_function expire_;
-  time_point when_{};
-  std::uint64_t order_;  // timers for the same time expire in the order in which they were set
-  std::size_t index_ = unset;
+  expire_function expire_;  ///< called at the end
+  time_point when_{};       ///< the time for which it was set last
+  std::uint64_t order_;     ///< timers for the same time expire in the order in which they were set
+  std::size_t index_ = unset;  ///< its place in the heap
 };
+
+namespace detail {
 
 /// Returns a description of a timer that is set, for the schedule of a simulation.
 [[nodiscard]] std::string to_text(const timer& t);
@@ -39,11 +47,14 @@ struct timer {
   return std::chrono::duration_cast<std::chrono::milliseconds>(when - now).count();
 }
 
+}  // namespace detail
+
 /// Timers, earliest first: a binary heap of pointers.
 /// Thread safety: thread-compatible. Cost: O(log n); allocates only when it grows.
 class timer_heap {
  public:
-  [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
+  [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }  ///< no timer is set
+  /// Returns the time of the first timer, or no_deadline.
   [[nodiscard]] time_point earliest() const noexcept {
     return heap_.empty() ? no_deadline : heap_.front()->when_;
   }
@@ -62,7 +73,9 @@ class timer_heap {
   /// Makes `t` expire before other timers for the same time. The next pop_due() has to remove it.
   void put_first(timer& t) noexcept;
 
+  /// Sets a timer that is not set. Errors: std::bad_alloc.
   void add(timer& t, time_point when);
+  /// Unsets a timer. Returns false if it was not set.
   bool remove(timer& t) noexcept;
 
   /// Removes and returns the earliest timer if it is due at `now`; null otherwise.
@@ -87,4 +100,4 @@ class timer_heap {
   std::uint64_t next_order_ = 1;  // 0: see put_first()
 };
 
-}  // namespace leat::detail
+}  // namespace leat
