@@ -158,7 +158,7 @@ asio::awaitable<void> drain_after_signal(gateway& g) {
   g.signals.clear();  // the second signal has its default effect
   g.acceptor.close();
   g.draining.request_stop();
-  leat::join_options options{.stop_after = g.drain, .wait_for_stragglers = true};
+  leat::join_options options{.stop_after = g.drain, .stragglers = leat::straggler_policy::wait};
   co_await leat::async_run(g.io, g.connections.join(options), use_awaitable);
 }
 //! [/drain]

@@ -91,7 +91,8 @@ leat::task<int> run_proxy(settings s) {
   tcp::acceptor acceptor(executor, {asio::ip::address_v4::loopback(), 0});
   connection_log log;
   leat::coordinator connections("connections");
-  auto drained = connections.join({.stop_after = s.drain, .wait_for_stragglers = true});
+  auto drained =
+      connections.join({.stop_after = s.drain, .stragglers = leat::straggler_policy::wait});
   co_await connections.stop_on_exception(
       accept_until_signal(std::move(acceptor), connections, log, s));
   co_await std::move(drained);

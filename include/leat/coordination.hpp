@@ -5,6 +5,7 @@
 
 #include "leat/coordination/coordinator.hpp"
 #include "leat/coordination/enqueue_operation.hpp"
+#include "leat/coordination/join_options.hpp"
 #include "leat/coordination/looper.hpp"
 #include "leat/coordination/queue_runner.hpp"
 #include "leat/coordination/queue_runner_collection.hpp"

@@ -294,6 +294,15 @@ time_point end_of_grace(const join_options& options, time_point now) {
 }  // namespace
 
 task<void> coordinator::join(join_options options, std::source_location where) {
+  return join(options, options.stragglers == straggler_policy::wait, where);
+}
+
+task<void> detail::join_all(coordinator& c, join_options options, std::source_location where) {
+  if (options.stragglers == straggler_policy::fail) options.stragglers = straggler_policy::wait;
+  return c.join(options, true, where);
+}
+
+task<void> coordinator::join(join_options options, bool waits, std::source_location where) {
   scheduler& sched = this_task::get_scheduler();
   const time_point stop_at = deadline_after(sched.now(), options.stop_after);
   bool in_time = false;
@@ -311,7 +320,7 @@ task<void> coordinator::join(join_options options, std::source_location where) {
     } catch (...) {
       late = std::current_exception();  // no memory for the timer or the message
     }
-    if (options.wait_for_stragglers) co_await wait_until(idle, no_deadline, where);
+    if (waits) co_await wait_until(idle, no_deadline, where);
   }
   finish_join(std::move(late));
 }
@@ -330,7 +339,7 @@ void coordinator::wait_join(const join_options& options, std::source_location wh
     } catch (...) {
       late = std::current_exception();
     }
-    if (options.wait_for_stragglers) block_until(idle, no_deadline, where);
+    if (options.stragglers == straggler_policy::wait) block_until(idle, no_deadline, where);
   }
   finish_join(std::move(late));
 }
@@ -343,8 +352,7 @@ std::exception_ptr coordinator::find_stragglers(const join_options& options) con
   who.pop_back();                   // the end of the last line
   const std::string text =
       title_of(*this) + ": tasks or threads still running after the grace period:\n" + who;
-  const bool reports_only = options.ignore_live_threads;
-  if (reports_only || options.wait_for_stragglers) {
+  if (options.stragglers != straggler_policy::fail) {
     detail::print_stderr("leat: %s\n", text.c_str());
     std::exception_ptr first;
     {
@@ -355,7 +363,7 @@ std::exception_ptr coordinator::find_stragglers(const join_options& options) con
       detail::print_scope_error("coordinator", name(), "first error, which join() will throw",
                                 first);
   }
-  if (reports_only) return nullptr;
+  if (options.stragglers == straggler_policy::report) return nullptr;
   return std::make_exception_ptr(stragglers_error(errc::deadline_exceeded, text));
 }
 

@@ -127,7 +127,7 @@ LEAT_TEST("coordinator: join() can ignore stragglers", "[coordination]") {
   coordinator c;
   c.spawn(report_after(0ms, nullptr, c));
   c.spawn(deaf(), "t2");
-  const joined j = co_await join(c, {.grace = 1s, .ignore_live_threads = true});
+  const joined j = co_await join(c, {.grace = 1s, .stragglers = leat::straggler_policy::report});
   CHECK(j.what.empty());
   CHECK(j.after == 1s);
   CHECK(c.joined());
@@ -141,7 +141,8 @@ TEST_CASE("coordinator: prints ignored stragglers to standard error", "[coordina
       c.spawn(nap(0ms), "t1");
       c.spawn(deaf(), "t2");
       c.request_stop();
-      const joined j = co_await join(c, {.grace = 1s, .ignore_live_threads = true});
+      const joined j =
+          co_await join(c, {.grace = 1s, .stragglers = leat::straggler_policy::report});
       if (j.what.empty()) std::fputs("returned\n", stderr);
       std::abort();
     }());
@@ -160,7 +161,7 @@ TEST_CASE("coordinator: prints stragglers and the first error while it waits for
       coordinator c("c");
       c.spawn(report_after(0ms, std::make_exception_ptr(std::runtime_error("disk full")), c));
       c.spawn(deaf(), "t2");
-      const joined j = co_await join(c, {.grace = 1s, .wait_for_stragglers = true});
+      const joined j = co_await join(c, {.grace = 1s, .stragglers = leat::straggler_policy::wait});
       if (j.what == "disk full" && j.after == 10s) std::fputs("thrown at the end\n", stderr);
       std::abort();
     }());

@@ -259,14 +259,15 @@ LEAT_TEST("coordinator: stragglers_error names each straggler with its wait and 
   CHECK(what.find("training") != std::string::npos);
   CHECK(what.find("join task group 'secret'") != std::string::npos);
   CHECK(what.find("coordinator_test.cpp:") != std::string::npos);
-  co_await c.join({.grace = 20s, .ignore_live_threads = true});
+  co_await c.join({.grace = 20s, .stragglers = leat::straggler_policy::report});
 }
 
 LEAT_TEST("coordinator: stragglers can be ignored", "[coordination]") {
   leat::coordinator c;
   c.spawn(stubborn(10s));
   c.request_stop();
-  const std::string what = co_await joined(c, {.grace = 1s, .ignore_live_threads = true});
+  const std::string what =
+      co_await joined(c, {.grace = 1s, .stragglers = leat::straggler_policy::report});
   CHECK(what.empty());
   co_await c.join({.grace = 20s});
 }

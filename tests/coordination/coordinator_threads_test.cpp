@@ -136,7 +136,7 @@ TEST_CASE("coordinator: an error of a thread after join() is secondary", "[coord
     throw std::runtime_error("late");
   });
   c.request_stop();
-  c.wait_join({.grace = 1ms, .ignore_live_threads = true});
+  c.wait_join({.grace = 1ms, .stragglers = leat::straggler_policy::report});
   CHECK(c.secondary_errors().empty());
   go = true;
   c.wait_join();
@@ -273,7 +273,7 @@ TEST_CASE("coordinator: `cancelled` from a remaining thread is ignored after cle
     }
   });
   c.request_stop();
-  c.wait_join({.grace = 0s, .ignore_live_threads = true});
+  c.wait_join({.grace = 0s, .stragglers = leat::straggler_policy::report});
   c.clear_stop();
   cleared = true;
   c.wait_join();
@@ -291,7 +291,7 @@ TEST_CASE("coordinator: another error of a remaining thread stops again after cl
     throw std::runtime_error("late");
   });
   c.request_stop();
-  c.wait_join({.grace = 0s, .ignore_live_threads = true});
+  c.wait_join({.grace = 0s, .stragglers = leat::straggler_policy::report});
   c.clear_stop();
   cleared = true;
   CHECK_THROWS_WITH(c.wait_join(), "late");

@@ -445,7 +445,8 @@ LEAT_TEST("queue_runner: keeps an error after an early join, and can start again
   CHECK(leat_test::dump().find("queue_runner_handle.cpp") ==
         std::string::npos);  // a source file of the library
   coord.request_stop();
-  co_await coord.join({.grace = std::chrono::seconds(1), .ignore_live_threads = true});
+  co_await coord.join(
+      {.grace = std::chrono::seconds(1), .stragglers = leat::straggler_policy::report});
   CHECK(runner.running_producers() == 1);
   co_await runner.last_start().join();
   CHECK(runner.running_producers() == 0);

@@ -351,7 +351,7 @@ leat::tensor_tuple element_of(std::int64_t count) {
 // If there is no memory for a batch, its elements return to the queue in their order.
 task<> padding_program(bool tried) {
   leat::element_spec spec({{.type = leat::dtype::int32, .shape = {leat::unknown_dimension}}});
-  leat::padding_fifo_queue q(4, spec, "a queue with a name that is not short");
+  leat::padding_fifo_queue q(spec, 4, "a queue with a name that is not short");
   for (std::int64_t i = 1; i <= 3; ++i) co_await q.push(element_of(i));
   std::exception_ptr error;
   try {

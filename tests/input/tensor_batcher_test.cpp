@@ -160,7 +160,7 @@ LEAT_TEST("tensor_batcher: queued elements stay within max_size", "[input]") {
   CHECK(budget.statistics().peak <= 200);
   CHECK(budget.statistics().peak > 0);
 
-  tensor_batcher small(number_spec(), {.batch_size = 1, .max_size = 4});
+  tensor_batcher small(number_spec(), {.batch_size = 1, .max_weight = 4});
   leat::errc code{};
   try {
     static_cast<void>(co_await small.push(one(1)));

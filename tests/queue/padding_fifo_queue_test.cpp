@@ -65,7 +65,7 @@ void check_growing_batch(const batch& five) {
 }
 
 LEAT_TEST("padding_fifo_queue: a batch is padded, an element is not", "[queue]") {
-  padding_fifo_queue q(10, growing());
+  padding_fifo_queue q(growing(), 10);
   fill_with_growing(q);
   const batch five = co_await q.pop_many(5);
   check_growing_batch(five);
@@ -76,14 +76,14 @@ LEAT_TEST("padding_fifo_queue: a batch is padded, an element is not", "[queue]")
 }
 
 LEAT_TEST("padding_fifo_queue: pop_up_to pads a batch on an open queue", "[queue]") {
-  padding_fifo_queue q(10, growing());
+  padding_fifo_queue q(growing(), 10);
   fill_with_growing(q);
   const batch five = co_await q.pop_up_to(5);
   check_growing_batch(five);
 }
 
 LEAT_TEST("padding_fifo_queue: an empty batch has unknown dimensions of 0", "[queue]") {
-  padding_fifo_queue q(10, spec_of(dtype::int32, {any}));
+  padding_fifo_queue q(spec_of(dtype::int32, {any}), 10);
   for (int i = 0; i < 2; ++i) {
     const batch none = co_await q.pop_many(0);
     const batch up_to_none = co_await q.pop_up_to(0);
@@ -97,16 +97,16 @@ LEAT_TEST("padding_fifo_queue: an empty batch has unknown dimensions of 0", "[qu
 TEST_CASE("padding_fifo_queue: rejects a component of unknown rank", "[queue]") {
   // A component has one shape or none, so a list with too few shapes cannot be written.
   const element_spec without({{.type = dtype::int32, .shape = {2}}, {.type = dtype::int32}});
-  CHECK(contains(refusal([&] { return padding_fifo_queue(10, without, "pad").size(); }),
+  CHECK(contains(refusal([&] { return padding_fifo_queue(without, 10, "pad").size(); }),
                  "queue 'pad': component 1 has an unknown rank"));
-  CHECK(contains(refusal([] { return padding_fifo_queue(0, scalars(), "pad").size(); }),
+  CHECK(contains(refusal([] { return padding_fifo_queue(scalars(), 0, "pad").size(); }),
                  "capacity is 0"));
 }
 
 TEST_CASE("padding_fifo_queue: rejects another shape without effect", "[queue]") {
   const element_spec spec(
       {{.type = dtype::int32, .shape = {2, 2}}, {.type = dtype::int32, .shape = {any, 3}}});
-  padding_fifo_queue q(10, spec, "q");
+  padding_fifo_queue q(spec, 10, "q");
   CHECK(
       contains(refused(q, tensor_tuple(tensor(dtype::int32, {2, 2}), tensor(dtype::int32, {3, 4}))),
                "queue 'q': Shape mismatch in tuple component 1. Expected [?,3], got [3,4]"));
@@ -120,7 +120,7 @@ TEST_CASE("padding_fifo_queue: rejects another shape without effect", "[queue]")
 LEAT_TEST("padding_fifo_queue: a close returns the elements of a batch in order", "[queue]") {
   const element_spec spec(
       {{.type = dtype::int32, .shape = {}}, {.type = dtype::float32, .shape = {}}});
-  padding_fifo_queue q(10, spec);
+  padding_fifo_queue q(spec, 10);
   bool empty = false;
   leat::task_group g;
   g.spawn([](padding_fifo_queue& from, bool& none) -> leat::task<> {
@@ -143,7 +143,7 @@ LEAT_TEST("padding_fifo_queue: a close returns the elements of a batch in order"
 }
 
 LEAT_TEST("padding_fifo_queue: equal elements are not padded, of any rank", "[queue]") {
-  padding_fifo_queue q(10, spec_of(dtype::int32, {4, any, 4, any}));
+  padding_fifo_queue q(spec_of(dtype::int32, {4, any, 4, any}), 10);
   tensor element(dtype::int32, {4, 4, 4, 4});
   int next = 0;
   for (int& value : element.mutable_values<int>()) value = next++;
@@ -153,7 +153,7 @@ LEAT_TEST("padding_fifo_queue: equal elements are not padded, of any rank", "[qu
   CHECK((*ten)[0] == leat::stack(std::vector<tensor>(10, element)));
 
   // In addition to TensorFlow's case.
-  padding_fifo_queue deep(4, spec_of(dtype::int32, {any, 1, any, 1, 1, any}));
+  padding_fifo_queue deep(spec_of(dtype::int32, {any, 1, any, 1, 1, any}), 4);
   CHECK(deep.try_push(one(tensor::of({1, 1, 1, 1, 1, 2}, {1, 2}))));
   CHECK(deep.try_push(one(tensor::of({1, 1, 2, 1, 1, 1}, {3, 4}))));
   const batch two = co_await deep.pop_many(2);
@@ -164,7 +164,7 @@ LEAT_TEST("padding_fifo_queue: equal elements are not padded, of any rank", "[qu
 LEAT_TEST("padding_fifo_queue: pads bool with false and strings with the empty string", "[queue]") {
   const element_spec spec(
       {{.type = dtype::boolean, .shape = {any}}, {.type = dtype::string, .shape = {any}}});
-  padding_fifo_queue q(10, spec);
+  padding_fifo_queue q(spec, 10);
   CHECK(q.try_push(tensor_tuple(tensor::of<bool>({1}, {true}), texts("a"))));
   CHECK(q.try_push(tensor_tuple(tensor::of<bool>({2}, {true, true}), texts("b", "c"))));
   const batch two = co_await q.pop_many(2);
@@ -174,7 +174,7 @@ LEAT_TEST("padding_fifo_queue: pads bool with false and strings with the empty s
 }
 
 LEAT_TEST("padding_fifo_queue: an element without values is all padding", "[queue]") {
-  padding_fifo_queue q(10, spec_of(dtype::int32, {any}));
+  padding_fifo_queue q(spec_of(dtype::int32, {any}), 10);
   CHECK(q.try_push(one(ints())));
   CHECK(q.try_push(one(ints(1))));
   const batch two = co_await q.pop_many(2);
@@ -183,13 +183,13 @@ LEAT_TEST("padding_fifo_queue: an element without values is all padding", "[queu
 }
 
 TEST_CASE("padding_fifo_queue: can be compared with another spec", "[queue]") {
-  const padding_fifo_queue q(10, spec_of(dtype::int32, {any}));
+  const padding_fifo_queue q(spec_of(dtype::int32, {any}), 10);
   CHECK(q.spec().is_compatible_with(spec_of(dtype::int32, {3})));
   CHECK_FALSE(q.spec().is_compatible_with(spec_of(dtype::int32, {2, 2})));
 }
 
 LEAT_TEST("padding_fifo_queue: supports known next to unknown dimensions", "[queue]") {
-  padding_fifo_queue q(10, spec_of(dtype::int32, {any, 3}));
+  padding_fifo_queue q(spec_of(dtype::int32, {any, 3}), 10);
   CHECK(q.try_push(one(tensor(dtype::int32, {5, 3}))));
   const batch element = co_await q.pop();
   REQUIRE(element);
@@ -200,7 +200,7 @@ LEAT_TEST("padding_fifo_queue: supports known next to unknown dimensions", "[que
 
 LEAT_TEST("padding_fifo_queue: returns an empty batch, and a batch from an empty queue",
           "[queue]") {
-  padding_fifo_queue q(10, scalars());
+  padding_fifo_queue q(scalars(), 10);
   CHECK(co_await q.push_many(run_of(0, 0)) == 0);
   CHECK(q.size() == 0);
   for (std::size_t stored = 0; stored < 2; ++stored) {
@@ -217,7 +217,7 @@ LEAT_TEST("padding_fifo_queue: returns an empty batch, and a batch from an empty
 
 LEAT_TEST("padding_fifo_queue: batches keep the order of entry", "[queue]") {
   for (const bool up_to : {false, true}) {
-    padding_fifo_queue q(10, scalars());
+    padding_fifo_queue q(scalars(), 10);
     CHECK(co_await q.push_many(run_of(10, 10)) == 10);
     for (const int first : {10, 14}) {
       batch four;
@@ -239,7 +239,7 @@ LEAT_TEST("padding_fifo_queue: batches keep the order of entry", "[queue]") {
 LEAT_TEST("padding_fifo_queue: keeps the components of an element together", "[queue]") {
   const element_spec spec(
       {{.type = dtype::int32, .shape = {}}, {.type = dtype::int32, .shape = {2}}});
-  padding_fifo_queue q(10, spec);
+  padding_fifo_queue q(spec, 10);
   for (int i = 0; i < 10; ++i) {
     CHECK(q.try_push(tensor_tuple(tensor::scalar(i), ints(i, -i))));
   }
@@ -261,7 +261,7 @@ LEAT_TEST("padding_fifo_queue: keeps the components of an element together", "[q
 TEST_CASE("padding_fifo_queue: rejects a different shape", "[queue]") {
   const element_spec spec(
       {{.type = dtype::int32, .shape = {2, 2}}, {.type = dtype::int32, .shape = {3, 3}}});
-  padding_fifo_queue q(10, spec);
+  padding_fifo_queue q(spec, 10);
   CHECK(
       contains(refused(q, tensor_tuple(tensor(dtype::int32, {2, 2}), tensor(dtype::int32, {3, 4}))),
                "Expected [3,3], got [3,4]"));
@@ -270,7 +270,7 @@ TEST_CASE("padding_fifo_queue: rejects a different shape", "[queue]") {
 
 TEST_CASE("padding_fifo_queue: rejects components of different lengths", "[queue]") {
   const leat::component_spec scalar{.type = dtype::int32, .shape = {}};
-  padding_fifo_queue q(10, element_spec({scalar, scalar, scalar}));
+  padding_fifo_queue q(element_spec({scalar, scalar, scalar}), 10);
   CHECK(contains(run_refused(q, tensor_tuple(ints(1, 2, 3), ints(1, 2), ints(1, 2, 3))),
                  "tuple component 1 of a batch has 2 elements, component 0 has 3"));
   CHECK(q.size() == 0);
@@ -279,7 +279,7 @@ TEST_CASE("padding_fifo_queue: rejects components of different lengths", "[queue
 TEST_CASE("padding_fifo_queue: rejects another number or type of components", "[queue]") {
   const element_spec spec(
       {{.type = dtype::int32, .shape = {}}, {.type = dtype::float32, .shape = {}}});
-  padding_fifo_queue q(10, spec);
+  padding_fifo_queue q(spec, 10);
   CHECK(contains(refused(q, one(1)), "element has 1 components, must have 2"));
   CHECK(contains(refused(q, tensor_tuple(tensor::scalar(1), tensor::scalar(1))),
                  "component 1. Expected float32, got int32"));
@@ -327,7 +327,7 @@ tensor_tuple i_s_f(int i, const char* s, float f) {
 }
 
 TEST_CASE("padding_fifo_queue: requires exactly the names of the spec", "[queue]") {
-  padding_fifo_queue q(10, f_i_s());
+  padding_fifo_queue q(f_i_s(), 10);
   const tensor i = tensor::scalar(1);
   const tensor s = tensor::scalar("a");
   const tensor f = tensor::scalar(1.0F);
@@ -341,7 +341,7 @@ TEST_CASE("padding_fifo_queue: requires exactly the names of the spec", "[queue]
 }
 
 LEAT_TEST("padding_fifo_queue: pushes and pops elements and batches by name", "[queue]") {
-  padding_fifo_queue q(10, f_i_s());
+  padding_fifo_queue q(f_i_s(), 10);
   const tensor_tuple kept = i_s_f(125, "cc", 30);
   co_await q.push(i_s_f(123, "aa", 10));
   co_await q.push(i_s_f(124, "bb", 20));
@@ -366,13 +366,13 @@ LEAT_TEST("padding_fifo_queue: pushes and pops elements and batches by name", "[
 }
 
 TEST_CASE("padding_fifo_queue: rejects names if the spec has none", "[queue]") {
-  padding_fifo_queue q(10, scalars());
+  padding_fifo_queue q(scalars(), 10);
   CHECK(contains(refused(q, tensor_tuple::named({{"a", tensor::scalar(12)}})),
                  "components have the names 'a', but the spec has no names"));
 }
 
 TEST_CASE("padding_fifo_queue: rejects a negative count", "[queue]") {
-  padding_fifo_queue q(10, scalars());
+  padding_fifo_queue q(scalars(), 10);
   const auto minus_one = static_cast<std::size_t>(-1);
   CHECK(contains(refusal([&] { return q.wait_pop_many(minus_one); }), "negative"));
   CHECK(contains(refusal([&] { return q.wait_pop_up_to(minus_one); }), "negative"));

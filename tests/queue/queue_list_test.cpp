@@ -28,15 +28,15 @@ partial_shape common(std::vector<partial_shape> shapes) {
   std::vector<std::unique_ptr<padding_fifo_queue>> queues;
   std::vector<padding_fifo_queue*> pointers;
   for (partial_shape& s : shapes) {
-    queues.push_back(std::make_unique<padding_fifo_queue>(1, spec_of(dtype::int32, std::move(s))));
+    queues.push_back(std::make_unique<padding_fifo_queue>(spec_of(dtype::int32, std::move(s)), 1));
     pointers.push_back(queues.back().get());
   }
   return queue_list(std::move(pointers)).spec()[0].shape;
 }
 
 std::string list_refused(const element_spec& a, const element_spec& b) {
-  padding_fifo_queue first(1, a);
-  padding_fifo_queue second(1, b);
+  padding_fifo_queue first(a, 1);
+  padding_fifo_queue second(b, 1);
   return refusal([&] { return queue_list(std::vector{&first, &second}).count(); });
 }
 

@@ -116,7 +116,7 @@ LEAT_TEST("tensor_queue: works with a random_shuffle_queue", "[queue]") {
 // ---- The contract of all queues, for a tensor_queue.
 
 LEAT_TEST("tensor_queue: a push of many waits for space and stays contiguous", "[queue]") {
-  padding_fifo_queue q(2, scalars());
+  padding_fifo_queue q(scalars(), 2);
   std::size_t first = 0;
   std::size_t second = 0;
   leat::task_group g;
@@ -133,7 +133,7 @@ LEAT_TEST("tensor_queue: a push of many waits for space and stays contiguous", "
 }
 
 LEAT_TEST("tensor_queue: a push_many that is cancelled halfway keeps the added items", "[queue]") {
-  padding_fifo_queue q(2, scalars());
+  padding_fifo_queue q(scalars(), 2);
   std::size_t in = 0;
   leat::task_group g;
   g.spawn(push_numbers(q, 0, 5, in));
@@ -146,7 +146,7 @@ LEAT_TEST("tensor_queue: a push_many that is cancelled halfway keeps the added i
 }
 
 LEAT_TEST("tensor_queue: a cancelled batch returns its elements to the front", "[queue]") {
-  padding_fifo_queue q(4, spec_of(dtype::int32, {any}));
+  padding_fifo_queue q(spec_of(dtype::int32, {any}), 4);
   batch out;
   leat::task_group g;
   g.spawn(pop_batch(q, 3, out));
@@ -164,7 +164,7 @@ LEAT_TEST("tensor_queue: a cancelled batch returns its elements to the front", "
 }
 
 LEAT_TEST("tensor_queue: a batch that loses a select removes no element", "[queue]") {
-  padding_fifo_queue q(4, scalars());
+  padding_fifo_queue q(scalars(), 4);
   CHECK(q.try_push(one(1)));
   bool late = false;
   try {
@@ -181,7 +181,7 @@ LEAT_TEST("tensor_queue: a batch that loses a select removes no element", "[queu
 }
 
 LEAT_TEST("tensor_queue: a push to a closed queue returns false and does not move", "[queue]") {
-  padding_fifo_queue q(4, scalars());
+  padding_fifo_queue q(scalars(), 4);
   CHECK(q.close());
   CHECK_FALSE(q.close());
   CHECK(q.is_closed());
@@ -192,7 +192,7 @@ LEAT_TEST("tensor_queue: a push to a closed queue returns false and does not mov
 }
 
 LEAT_TEST("tensor_queue: after a failure batches throw its cause", "[queue]") {
-  padding_fifo_queue q(4, scalars());
+  padding_fifo_queue q(scalars(), 4);
   q.fail(std::make_exception_ptr(leat::failure(leat::errc::data_loss, "damaged")));
   CHECK(q.failure_cause());
   std::error_code code;
@@ -247,7 +247,7 @@ task<> pop_too_large(Queue& q, std::string& error) {
 }
 
 LEAT_TEST("tensor_queue: elements that cannot be stacked return to the front", "[queue]") {
-  padding_fifo_queue q(3, spec_of(dtype::int32, {any, any}));
+  padding_fifo_queue q(spec_of(dtype::int32, {any, any}), 3);
   CHECK(q.try_push(tall()));
   CHECK(q.try_push(wide()));
   CHECK(q.try_push(tall()));
@@ -285,7 +285,7 @@ LEAT_TEST("tensor_queue: elements that can neither be stacked nor returned fail 
 // ---- The other forms of operations.
 
 TEST_CASE("tensor_queue: has the non-blocking form of each operation", "[queue]") {
-  padding_fifo_queue q(1, scalars(), "one");
+  padding_fifo_queue q(scalars(), 1, "one");
   const tensor_tuple first = one(1);
   CHECK(q.try_push(first));
   CHECK_FALSE(q.try_push(one(2)));
@@ -299,7 +299,7 @@ TEST_CASE("tensor_queue: has the non-blocking form of each operation", "[queue]"
 }
 
 TEST_CASE("tensor_queue: has the blocking form of each operation", "[queue]") {
-  padding_fifo_queue q(3, scalars());
+  padding_fifo_queue q(scalars(), 3);
   std::jthread producer([&] {
     const tensor_tuple first = one(0);
     CHECK(q.wait_push(first));
@@ -314,7 +314,7 @@ TEST_CASE("tensor_queue: has the blocking form of each operation", "[queue]") {
 }
 
 TEST_CASE("tensor_queue: has the Asio form of each operation", "[queue]") {
-  padding_fifo_queue q(1, scalars());
+  padding_fifo_queue q(scalars(), 1);
   asio::io_context io;
   batch out;
   q.async_pop(asio::bind_executor(io, [&](std::error_code ec, batch element) {
@@ -338,7 +338,7 @@ TEST_CASE("tensor_queue: has the Asio form of each operation", "[queue]") {
 }
 
 LEAT_TEST("tensor_queue: a queue_runner keeps it filled and closes it", "[queue]") {
-  padding_fifo_queue q(2, spec_of(dtype::int32, {any}), "numbers");
+  padding_fifo_queue q(spec_of(dtype::int32, {any}), 2, "numbers");
   int next = 0;
   leat::queue_runner runner(q);
   struct producer {

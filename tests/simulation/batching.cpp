@@ -226,7 +226,7 @@ task<> batching(world& w) {
     leat::tensor_batcher b(spec(), {.batch_size = batch_size,
                                     .capacity = capacity,
                                     .remainder = remainder,
-                                    .max_size = max_size});
+                                    .max_weight = max_size});
     co_await run(w, b, remainder, true);
   } else {
     leat::tensor_shuffle_batcher b(
@@ -235,7 +235,7 @@ task<> batching(world& w) {
                  .min_after_dequeue = static_cast<std::size_t>(w.random().uniform_below(capacity)),
                  .seed = w.random()(),
                  .remainder = remainder,
-                 .max_size = max_size});
+                 .max_weight = max_size});
     co_await run(w, b, remainder, false);
   }
 }

@@ -235,7 +235,7 @@ task<> transferring(world& w) {
     }
     case 2: {
       const leat::element_spec spec({{.type = leat::dtype::int64, .shape = {}}});
-      leat::padding_fifo_queue q(capacity, spec, "padded");
+      leat::padding_fifo_queue q(spec, capacity, "padded");
       co_await transfer_and_pop(w, q);
       break;
     }

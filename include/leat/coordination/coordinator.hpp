@@ -23,31 +23,18 @@
 #include "leat/base/internal/is_task.hpp"
 #include "leat/base/internal/local_types.hpp"
 #include "leat/coordination/detail/coordinator_body.hpp"
+#include "leat/coordination/join_options.hpp"
 
 LEAT_LOCAL_TYPES_BEGIN
 
 namespace leat {
 
-/// Options of coordinator::join().
-///
-///     co_await coord.join({.stop_after = 30s, .grace = 5s});  // takes 35 s at most
-struct join_options {
-  /// How long join() waits for tasks and threads to finish by themselves. After this time it
-  /// requests a stop, without an error, and the grace period begins. In with_coordinator() the time
-  /// begins with the call, and also limits the body. Default: no limit.
-  time_span stop_after = duration::max();
-  /// The grace period: how long tasks and threads may take to finish after a stop was requested and
-  /// join() was called. Default: 120 s.
-  time_span grace = std::chrono::seconds(120);
-  /// If true, it is not an error if tasks or threads are still running when the grace period ends.
-  /// join() then prints their names to standard error and does not throw stragglers_error. Join
-  /// them before the coordinator is destroyed.
-  bool ignore_live_threads = false;
-  /// If true, join() does not throw when the grace period ends. Instead it prints the first error
-  /// and each straggler, with the place and the object of its wait, to standard error. It keeps
-  /// waiting until all have finished, and then throws.
-  bool wait_for_stragglers = false;
-};
+class coordinator;
+
+namespace detail {
+/// coordinator::join() for with_coordinator(): waits until all tasks and threads have ended.
+[[nodiscard]] task<void> join_all(coordinator& c, join_options options, std::source_location where);
+}  // namespace detail
 
 /// Options of a coordinator.
 struct coordinator_options {
@@ -301,6 +288,10 @@ class coordinator final : public task_scope {
 
  private:
   friend struct detail::missing_result;
+  friend task<void> detail::join_all(coordinator& c, join_options options,
+                                     std::source_location where);
+
+  [[nodiscard]] task<void> join(join_options options, bool waits, std::source_location where);
 
   struct thread_entry;
   // Forwards a stop request from any source to the threads that have a stop token of their own.
@@ -367,8 +358,8 @@ detail::coordinator_task<Body> with_coordinator(
   using result = typename detail::coordinator_task<Body>::value_type;
   coordinator coord(std::move(options));
   detail::body_result<result> stored;
-  joining.wait_for_stragglers = true;
-  task<void> joined = coord.join(joining, where);  // created now, so that a join needs no memory
+  // Created now, so that a join needs no memory.
+  task<void> joined = detail::join_all(coord, joining, where);
   // A body that is not a coroutine may spawn tasks and then throw.
   coord.stop_on_exception([&] { coord.spawn(stored.run(body, coord), "body", where); });
   co_await detail::untraced<void>{std::move(joined)};

@@ -38,7 +38,7 @@ struct tensor_batcher_options {
   std::size_t capacity = 32;   ///< of the queue, in elements; may be below batch_size
   bool dynamic_pad = false;    ///< if true, pads unknown dimensions to the largest of a batch
   batch_remainder remainder = batch_remainder::keep;  ///< keep: the last batch may be smaller
-  std::size_t max_size = unbounded;                   ///< bytes of all elements in the queue
+  std::size_t max_weight = unbounded;                 ///< bytes of all elements in the queue
   memory_budget* budget = nullptr;     ///< of bytes, shared with other queues; must outlive this
   braced<std::string> name = "batch";  ///< in messages and reports
   /// The time that next() waits for a batch before it fails with deadline_exceeded and removes
@@ -61,7 +61,7 @@ struct tensor_shuffle_batcher_options {
   /// Handling of the last elements: `keep` delivers a smaller batch; `drop` drops and counts them.
   batch_remainder remainder = batch_remainder::keep;
   /// Maximum size of all elements in the queue, in bytes.
-  std::size_t max_size = unbounded;
+  std::size_t max_weight = unbounded;
   /// A budget of bytes that the queue shares with other queues; must outlive them.
   memory_budget* budget = nullptr;
   /// The name in messages and reports.
@@ -367,7 +367,7 @@ class tensor_batcher final : public basic_tensor_batcher<batcher<tensor_tuple, e
                                              .capacity = o.capacity,
                                              .remainder = o.remainder,
                                              .name = o.name,
-                                             .max_weight = o.max_size,
+                                             .max_weight = o.max_weight,
                                              .budget = o.budget,
                                              .patience = o.patience}) {}
 };
@@ -392,7 +392,7 @@ class tensor_shuffle_batcher final
                                                      .seed = o.seed,
                                                      .remainder = o.remainder,
                                                      .name = o.name,
-                                                     .max_weight = o.max_size,
+                                                     .max_weight = o.max_weight,
                                                      .budget = o.budget,
                                                      .patience = o.patience}) {}
 };

@@ -37,8 +37,12 @@ class padding_fifo_queue final : public tensor_queue<fifo_queue<tensor_tuple, el
   /// and dumps.
   ///
   /// Errors: invalid_argument for a capacity of 0 or a component of unknown rank; std::bad_alloc.
-  padding_fifo_queue(std::size_t capacity, element_spec spec, std::string name = {})
+  padding_fifo_queue(element_spec spec, std::size_t capacity, std::string name = {})
       : padding_fifo_queue(std::move(spec), {.capacity = capacity, .name = std::move(name)}) {}
+  /// The order of arguments of 0.2.
+  [[deprecated("pass the spec first")]] padding_fifo_queue(std::size_t capacity, element_spec spec,
+                                                           std::string name = {})
+      : padding_fifo_queue(std::move(spec), capacity, std::move(name)) {}
 
   /// Creates a queue from options.
   ///

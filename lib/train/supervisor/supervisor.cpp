@@ -374,7 +374,7 @@ task<void> supervisor::stop_now(stop_options options, bool by_body, bool in_step
   if (!state_->prepared) co_return;
   join_options joining;
   joining.grace = options_.stop_grace;
-  joining.ignore_live_threads = options.ignore_live_threads;
+  joining.stragglers = options.stragglers;
   bool succeeded = true;
   task<void> joined = coord_.join(joining);
   task<void> step_over = wait_for_body_step();

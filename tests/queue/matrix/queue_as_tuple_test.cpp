@@ -208,7 +208,7 @@ LEAT_TEST("as_tuple: a batch that is too heavy returns resource_exhausted", "[qu
 }
 
 LEAT_TEST("as_tuple: elements that cannot form a batch return to the queue", "[queue]") {
-  leat::padding_fifo_queue q(2, spec_of(leat::dtype::int32, {any, any}));
+  leat::padding_fifo_queue q(spec_of(leat::dtype::int32, {any, any}), 2);
   const std::int64_t huge = std::int64_t{1} << 40;
   const leat::shape tall_shape{huge, 0};
   const leat::shape wide_shape{0, huge};

@@ -59,7 +59,7 @@ TEST_CASE("dump: lists queues of every kind", "[queue]") {
   leat::priority_queue<int> priority(3, "priority");
   leat::random_shuffle_queue<int> shuffle(
       {.capacity = 5, .min_after_dequeue = 2, .name = "shuffle"});
-  leat::padding_fifo_queue padding(6, {{leat::dtype::int64, {leat::unknown_dimension}, "x"}},
+  leat::padding_fifo_queue padding({{leat::dtype::int64, {leat::unknown_dimension}, "x"}}, 6,
                                    "padding");
   leat::tensor_queue<fifo_queue<leat::tensor_tuple>> tensors({{leat::dtype::int64, {}, "x"}}, 7U,
                                                              "tensors");

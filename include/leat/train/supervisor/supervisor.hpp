@@ -48,7 +48,7 @@ struct prepare_options {
 struct stop_options {
   /// Whether to close a writer that the options name. The supervisor always closes its own writer.
   bool close_summary_writer = true;
-  bool ignore_live_threads = false;  ///< if true, stragglers are not an error
+  straggler_policy stragglers = straggler_policy::fail;  ///< after the grace period
 };
 
 /// The supervisor of a training program: restores, runs, checkpoints, summarises and stops it.
