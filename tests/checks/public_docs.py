@@ -25,8 +25,10 @@ NAME = re.compile(r'^using\s+(\w+)\s*=|(\w+)\s*(?:=|\[\w*\]|\{|$)')
 TYPE = re.compile(r'^(template\s*<.*>\s*)?(class|struct|union|enum(\s+class)?)\b')
 SPECIALIZATION = re.compile(r'^template\s*<\s*>')
 ACCESS = re.compile(r'^(public|private|protected)\s*:(?!:)\s*')
-BASES = {'wait_operation', 'basic_producer'}  # programs derive from them and use what is protected
+BASES = {'wait_operation', 'basic_producer', 'irrevocable_wait', 'synchronizer'}  # programs derive from them and use what is protected
 ATTRIBUTE = re.compile(r'\[\[.*?\]\]')
+# A function that returns the member of its name says so itself.
+ACCESSOR = re.compile(r'\b(\w+)\(\) const (?:noexcept )?\{ return [*&]?\1_; \}$')
 
 
 def code_only(text):
@@ -112,6 +114,8 @@ class Checker:
             if NO_DECLARATION.match(head) or ALIAS.match(head):
                 return
             if is_function(head):
+                if ACCESSOR.search(self.lines[first].strip()):
+                    return
                 if name == 'operator' or name in PROTOCOL or EXPLAINS_ITSELF.search(head):
                     return
                 if '::' in name:  # declared in its class

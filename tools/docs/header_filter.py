@@ -6,7 +6,7 @@ The comments of the headers are written to be read in an editor. This filter add
 - Indented text becomes code, with highlighting if it is C++.
 - `// ---- One item.` begins a group of members.
 - A comment that serves several declarations is repeated before each of them.
-- Constructors, operators and iterators without a comment get a standard one.
+- Constructors, operators, iterators and accessors without a comment get a standard one.
 - Protected members become private, except in classes that a program derives from.
 """
 
@@ -15,7 +15,7 @@ import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'tests' / 'checks'))
-from public_docs import ATTRIBUTE, BASES, TYPE, Checker  # noqa: E402
+from public_docs import ACCESSOR, ATTRIBUTE, BASES, TYPE, Checker  # noqa: E402
 
 LABELS = ('Errors|Thread safety|Cost|TensorFlow|Cancellation|Precondition|Completion|Lifetime|Reference'
           '|Rejected|Result|Memory|Body|Deleted|Recommended capacity')
@@ -77,6 +77,8 @@ class Reader(Checker):
             pass
         else:
             text = self.standard(head, within)
+            if not text and (accessor := ACCESSOR.search(self.lines[first].strip())):
+                text = f'Returns the {accessor[1].replace("_", " ")}.'
             if first - 1 in self.comments and text in (None, 'Constructor.', 'Operator.'):
                 self.comments[last] = self.insert[first] = self.comments[first - 1]
             elif text:

@@ -91,7 +91,7 @@ class synchronizer {
 
   // -- For the primitives.
 
-  using lock_type = detail::biased_lock;
+  using lock_type = detail::biased_lock;  ///< `const lock_type lock(mutex_);`
 
   /// Serves the waiting operations that are ready, in their order. Wakes those on the scheduler of
   /// this thread; wake the result after releasing the lock.
@@ -109,7 +109,7 @@ class synchronizer {
       woken.push_back(w);
     }
   }
-  static void wake_all(work_list& woken) noexcept {
+  static void wake_all(work_list& woken) noexcept {  ///< wakes the result of serve() or end_all()
     while (work_item* const item = woken.pop_front())
       static_cast<synchronizer_waiter*>(item)->wake();
   }
@@ -135,8 +135,8 @@ class synchronizer {
   /// Appends "mutex 'index'".
   void append_name_to(std::string& text) const;
 
-  mutable detail::biased_mutex mutex_;
-  waiter_list<synchronizer_waiter> waiting_ LEAT_GUARDED_BY(mutex_);
+  mutable detail::biased_mutex mutex_;  ///< guards the state of the primitive and `waiting_`
+  waiter_list<synchronizer_waiter> waiting_ LEAT_GUARDED_BY(mutex_);  ///< the wait queue
 
  private:
   friend class synchronizer_waiter;

@@ -37,7 +37,7 @@ class irrevocable_wait : public wait_operation {
 
  protected:
   using wait_operation::wait_operation;
-
+  /// Returns true for a branch of a select or of a limit.
   [[nodiscard]] bool is_selected() const noexcept { return select_state_ != nullptr; }
   /// The task that waits, also in a select; null for another coroutine.
   [[nodiscard]] const task_context* task() const noexcept {
@@ -65,7 +65,7 @@ class irrevocable_wait : public wait_operation {
   /// " (limit of 10 ms at service.cpp:9 in serve)"; empty for a stop.
   [[nodiscard]] std::string end_text() const;
 
-  bool wakes_select_ = false;
+  bool wakes_select_ = false;  ///< see wake_select_always()
 
  private:
   template <class Operation>
