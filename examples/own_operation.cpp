@@ -51,7 +51,7 @@ class latch final : public leat::synchronizer {
   struct zero : leat::synchronizer_operation<latch> {
     static constexpr auto wait_kind = leat::synchronizer_waiter::kind_of("wait for", "latch");
 
-    static std::size_t request() noexcept { return 1; }
+    static std::size_t request() noexcept { return 1; }  // not used: all waits are equal
     bool try_complete(leat::caller) const {
       const lock_type lock(object->mutex_);
       return object->left_ == 0;

@@ -32,8 +32,8 @@ class [[nodiscard]] yield_wait final : public wait_operation {
 
 }  // namespace detail
 
-/// Questions of the running task about itself, asked in it or in a function that it calls. All but
-/// yield() are plain functions.
+/// Functions that return properties of the running task. Call them in the task, or in a function
+/// that it calls. Only yield() is awaited.
 ///
 /// Precondition: a leat task is running on this thread. In a coroutine of another library, or in
 ///               a handler, use scheduler::current().

@@ -8,12 +8,12 @@
 namespace leat {
 
 /// The treatment of tasks and threads that are still running when the grace period of a join()
-/// ends. `wait` and `report` print each one, with the place and the object of its wait, and the
-/// first error, to standard error.
+/// ends. `wait` and `report` print each one, with the place of its wait and the object on which it
+/// waits, and the first error, to standard error.
 enum class straggler_policy : std::uint8_t {
   fail,   ///< throws stragglers_error, or the first error
   wait,   ///< keeps waiting until all have finished, and then throws like `fail`
-  report  ///< returns as if they had finished; join them before the coordinator is destroyed
+  report  ///< throws no stragglers_error; join them before the coordinator is destroyed
 };
 
 /// Options of coordinator::join().
@@ -27,7 +27,7 @@ struct join_options {
   /// The grace period: how long tasks and threads may take to finish after a stop was requested and
   /// join() was called. Default: 120 s.
   time_span grace = std::chrono::seconds(120);
-  /// The treatment of those that are still running then. with_coordinator() waits in any case, and
+  /// The treatment of stragglers. with_coordinator() always prints them and waits for them, and
   /// throws stragglers_error unless this is `report`.
   straggler_policy stragglers = straggler_policy::fail;
 };

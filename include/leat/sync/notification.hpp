@@ -11,15 +11,15 @@
 
 namespace leat {
 
-/// Wakes one task, or is stored until a task waits: an event that resets itself.
+/// Wakes one task. If none waits, it is stored until one does: an event that resets itself.
 ///
 ///     leat::notification work_arrived("work arrived");
 ///     work_arrived.notify();            // from any thread
 ///     co_await work_arrived.wait();     // returns at once if a notification is stored
 ///
-/// Each notification ends one wait, the first one that began. At most one is stored: several
-/// calls of notify() while no operation waits count as one. So tell the task to look, and let it
-/// look at everything. To wake all tasks, use an event; to count, a semaphore.
+/// Each notification ends one wait, the oldest. At most one is stored: several calls of notify()
+/// while no operation waits count as one. So after a wait, process everything that has arrived. To
+/// wake all tasks, use an event; to count, a semaphore.
 ///
 /// Lifetime: it must outlive its operations, until their tasks have resumed. The destructor ends
 /// the process with a message if an operation waits.

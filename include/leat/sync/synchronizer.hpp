@@ -20,7 +20,7 @@ namespace leat {
 /// A primitive defines when an operation can be served, and what it receives. These functions run
 /// under the lock and must not call the primitive or code of its user. Its operations derive from
 /// synchronizer_operation; their forms are await_operation(), initiate() and block_on_operation().
-/// The guide "Operations of your own" builds a latch.
+/// See docs/operations.md, which builds a latch.
 ///
 /// This class and synchronizer_waiter may change in 0.4.
 ///
@@ -36,7 +36,7 @@ class synchronizer {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
   /// Returns true if no operation waits although it could be served, and if the state is
-  /// consistent. For tests: it is always true. Thread safety: thread-safe. Cost: O(waiting
+  /// consistent. For tests: false is a fault. Thread safety: thread-safe. Cost: O(waiting
   /// operations).
   [[nodiscard]] bool is_consistent() const noexcept;
 
@@ -50,7 +50,7 @@ class synchronizer {
   /// Whether an operation that is ready is served before earlier ones that are not.
   enum class order : bool { first_in_first_out, as_ready };
 
-  /// `type`: the word for the primitive in messages, "mutex".
+  /// `type`: the word for the primitive in messages, a literal such as "mutex".
   synchronizer(const char* type, order o, std::string name) noexcept
       : order_(o), registration_(this, type, &synchronizer::report), name_(std::move(name)) {}
   /// Ends the process with a message if operations wait.
@@ -65,7 +65,7 @@ class synchronizer {
   /// Call it in the constructor.
   void omit_waits_of_tasks() noexcept { omits_tasks_ = true; }
 
-  /// Returns true if `w` can be served, apart from the order.
+  /// Returns true if `w` can be served, ignoring the order.
   [[nodiscard]] virtual bool is_ready(const synchronizer_waiter& w) const noexcept
       LEAT_REQUIRES(mutex_) = 0;
   /// Gives `w` what it requested. Precondition: is_ready(w).

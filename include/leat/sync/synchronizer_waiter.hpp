@@ -61,11 +61,11 @@ class synchronizer_waiter : public waiter {
 ///
 ///     static constexpr auto wait_kind = synchronizer_waiter::kind_of("wait for", "latch");
 ///     std::size_t request() const noexcept;  // what the object needs to know while it waits
-///     bool try_complete(caller);             // under the lock of the object
+///     bool try_complete(caller);             // locks the object; true: done, without a wait
 ///     void undo(waiter&) noexcept;
 ///     auto result(wait_outcome);
 ///
-/// See operation, and the guide "Operations of your own".
+/// See operation, and docs/operations.md, which builds a latch.
 template <class Object>
 struct synchronizer_operation {
   // The members of operation that depend on the synchronizer only.

@@ -31,7 +31,7 @@ concept is_complete = requires { sizeof(T); };
 }  // namespace detail
 
 /// Starts an operation with a completion token; `arguments` are the constructor arguments of the
-/// operation. It is defined in completion_tokens.hpp, which includes most of Asio.
+/// operation. A call needs <leat/async/loop/completion_tokens.hpp>, which includes most of Asio.
 template <operation Operation, class Token, class... Arguments>
 auto initiate(const std::source_location& where, Token&& token, Arguments&&... arguments) {
   using signature = typename detail::completion_signature<result_of<Operation>>::type;

@@ -22,17 +22,17 @@ namespace leat {
 /// performs it: an Asio operation, a function on another thread. The base of such operations, which
 /// also derive from irrevocable_forms.
 ///
-/// When the operation is over, its author calls ended() on the scheduler of the wait. From another
-/// thread, the author posts the wait to that scheduler, with a run function that calls ended().
+/// When the operation is over, call ended() on the scheduler of the wait. From another thread, set
+/// `run_` to a function that calls ended(), and post the wait: `get_scheduler()->post(*this)`.
 class irrevocable_wait : public wait_operation {
  public:
-  /// Starts to be a branch of a select.
+  /// Makes it branch `index` of a select. Called before start().
   void join_select(detail::select_state& s, int index) noexcept {
     select_state_ = &s;
     index_ = index;
     scheduler_ = s.get_scheduler();
   }
-  /// The branch wakes its select in any case when it ends.
+  /// Makes it wake its select when it ends, even if another branch has won.
   void wake_select_always() noexcept { wakes_select_ = true; }
 
  protected:
@@ -82,9 +82,9 @@ template <class O>
 concept irrevocable_operation =
     std::derived_from<O, irrevocable_wait> && std::move_constructible<O> &&
     requires(O& o, const O& present, std::error_code ec) {
-      { o.start() } -> std::same_as<bool>;  // true: it is over. May throw, without effect
-      o.end_unstarted(ec);                  // a stop or a limit came first
-      o.request_end();                      // it is to end soon
+      { o.start() } -> std::same_as<bool>;  // true: it is over already. May throw, without effect
+      o.end_unstarted(ec);                  // completes it with this error, without starting it
+      o.request_end();                      // asks it to end early; it still calls ended()
       { present.is_fresh() } noexcept -> std::same_as<bool>;
       { present.is_over() } noexcept -> std::same_as<bool>;
       { present.had_effect() } noexcept -> std::same_as<bool>;  // once it is over
@@ -92,7 +92,7 @@ concept irrevocable_operation =
       o.await_tuple();
     };
 
-/// `co_await` for an irrevocable operation, which derives from this class.
+/// The base, beside irrevocable_wait, that makes an irrevocable operation an awaitable.
 template <class Operation>
 class irrevocable_forms {
  public:

@@ -16,7 +16,7 @@ struct caller {
   std::source_location where = {};     ///< the call
 };
 
-/// Something that can wait, such as the pop of a queue or the lock of a mutex.
+/// A call that may have to wait, such as the pop of a queue or the lock of a mutex.
 ///
 /// Its author supplies these members. leat supplies the forms: `co_await`, limits and select(),
 /// as_tuple(), a completion token, and a call that blocks a thread.
@@ -24,17 +24,17 @@ struct caller {
 ///     using waiter = ...;                // what a wait needs: a class derived from leat::waiter,
 ///                                        // constructed from the operation and a source location
 ///     bool try_complete(caller);         // without a wait; true: done. May throw, without effect
-///     static bool begin(waiter&);        // waits from now on; true: it has ended in this call
+///     static bool begin(waiter&);        // adds the wait; true: it has ended instead, not woken
 ///     static bool withdraw(waiter&) noexcept;  // ends the wait as `cancelled` without a wake-up;
 ///                                        // false: it had ended
 ///     void undo(waiter&) noexcept;       // it is done, and nobody receives its result
 ///     auto result(wait_outcome);         // of `done` or `closed`
 ///     static constexpr bool undoable;    // undo() leaves no trace
 ///
-/// begin() and withdraw() are called once for each wait. An operation is moved only before it is
-/// tried. withdraw() is called from any thread, also after the object has ended the wait, when the
-/// object may be gone: it looks at waiter::is_linked() first. After the wait, result() and undo()
-/// run in the waiting coroutine, thread or handler. How an object ends a wait: see waiter.
+/// begin() is called at most once. An operation is moved only before it is tried. withdraw() may be
+/// called several times, from any thread, also when the wait has ended and its object is gone. So
+/// it looks at waiter::is_linked() first. result() runs where the operation waits, and undo() runs
+/// instead of it, for example in a destructor. For the part of the object, see waiter.
 ///
 /// The concepts in this header may change in 0.4.
 template <class O>
@@ -60,8 +60,8 @@ concept provisional_operation = undoable_operation<O> && requires(O& o, typename
   { O::commit(w) } noexcept;
 };
 
-/// An operation that may have done a part when it is cancelled, such as a push of many items.
-/// waiter::moved() counts it, and result() receives this number.
+/// An operation that may be partly complete when it is cancelled, such as a push of many items:
+/// moved() of count(). result() receives moved(). withdraw_unless_begun() needs moved() to be 0.
 template <class O>
 concept partial_operation = operation<O> && requires(O& o, typename O::waiter& w) {
   o.result(wait_outcome::cancelled, w.moved());

@@ -51,11 +51,11 @@ struct select_link {
 /// waiter what it asked for, calls set_outcome(), unlinks the wait, and calls wake(), usually after
 /// the lock is released. If claim() returns false, the object only unlinks the wait.
 ///
-/// Unlinking must be the last access to a wait that is not woken, and wake() the last access to one
-/// that is: its owner may destroy it right after.
+/// If claim() returned true, the wait remains until wake() is called. If it returned false, its
+/// owner may destroy it as soon as it is unlinked, without the lock: do not access it afterwards.
 ///
-/// Thread safety: its object serialises all calls, except wake(), is_linked() and outcome() of a
-///                wait that has ended.
+/// Thread safety: wake() and is_linked() are thread-safe. The object serialises all other calls,
+///                but outcome() may be read without the lock once the wait has ended.
 class waiter : public wait_operation {
  public:
   /// `k` must outlive it. `where`: the call that a dump shows.
@@ -109,7 +109,7 @@ class waiter : public wait_operation {
   // -- For the forms. The object may hide these with its own.
   /// It completed without a wait.
   void set_done() noexcept { outcome_ = wait_outcome::done; }
-  /// The error code of the outcomes from `cancelled` on; success for the others.
+  /// The error code of the outcomes `cancelled`, `exhausted` and `late`; success for the others.
   [[nodiscard]] std::error_code error() const noexcept;
   /// Throws it. The exception for a stop is thrown here, in the waiting coroutine, and created in a
   /// cold function.

@@ -13,19 +13,19 @@ namespace leat {
 /// A point in time at which a function is called; usually a member of the operation that waits.
 ///
 /// Set it with scheduler::add_timer(). The scheduler then calls the function once, in a turn at or
-/// after that time. Cancel a timer that is set before you destroy it.
+/// after that time. Before you destroy a timer that is set, call scheduler::cancel_timer().
 struct timer {
   /// The function; it may destroy the timer.
   using expire_function = void (*)(timer&) noexcept;
 
   /// Creates a timer that is not set.
   explicit timer(expire_function expire) noexcept : expire_(expire) {}
-  /// Creates a timer that remembers a time; timer_heap::add() sets it.
+  /// Creates a timer that is not set, but has a time.
   timer(expire_function expire, time_point when) noexcept : expire_(expire), when_(when) {}
   timer(const timer&) = delete;
   timer& operator=(const timer&) = delete;
 
-  /// Returns true between add_timer() and its end.
+  /// Returns true until it expires or is cancelled; false in the function that it calls.
   [[nodiscard]] bool is_set() const noexcept { return index_ != unset; }
 
   static constexpr std::size_t unset = SIZE_MAX;  ///< an index
