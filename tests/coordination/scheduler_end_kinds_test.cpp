@@ -57,7 +57,7 @@ struct shuffle : of_items<leat::random_shuffle_queue<std::int64_t>> {
 template <class Queue>
 struct of_tensors {
   using queue = Queue;
-  static queue make() { return queue(8, one_number()); }
+  static queue make() { return queue(one_number(), 8); }
   static leat::tensor_tuple item(std::int64_t n) {
     return leat::tensor_tuple(leat::tensor::scalar(n));
   }

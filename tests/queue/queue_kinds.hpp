@@ -47,7 +47,7 @@ struct of_tensors {
   using queue = Queue;
   using item = tensor_tuple;
   using run = tensor_tuple;
-  static queue make() { return queue(capacity, spec_of(type, {}), "q"); }
+  static queue make() { return queue(spec_of(type, {}), capacity, "q"); }
   static item make_item() { return item(leat::tensor(type, {})); }
   static run make_run() { return run(leat::tensor(type, {run_length})); }
   static std::size_t count(const tensor_tuple& batch) {

@@ -45,7 +45,7 @@ concept accepts = requires(Queue& q, Value value) { q.try_push(std::move(value))
 LEAT_TEST(
     "tensor_priority_queue: returns the smallest priority first, equal ones in the order of entry",
     "[queue]") {
-  tensor_priority_queue q(10, with_payload());
+  tensor_priority_queue q(with_payload(), 10);
   tensor_tuple run(priorities(3, -1, 3, 0), texts("d", "a", "e", "b"));
   const std::size_t in = co_await q.push_many(std::move(run));
   CHECK(in == 4);
@@ -57,7 +57,7 @@ LEAT_TEST(
 }
 
 TEST_CASE("tensor_priority_queue: rejects a priority of another type or shape", "[queue]") {
-  tensor_priority_queue q(2000, with_payload());
+  tensor_priority_queue q(with_payload(), 2000);
   CHECK(contains(
       refusal([&] { return q.wait_push_many(tensor_tuple(texts("1", "2"), texts("a", "b"))); }),
       "component 0. Expected int64, got string"));
@@ -75,7 +75,7 @@ TEST_CASE("tensor_priority_queue: rejects a priority of another type or shape", 
 TEST_CASE(
     "tensor_priority_queue: without shapes it rejects batches and a priority that is not a scalar",
     "[queue]") {
-  tensor_priority_queue q(10, element_spec({{.type = dtype::int64}, {.type = dtype::string}}));
+  tensor_priority_queue q(element_spec({{.type = dtype::int64}, {.type = dtype::string}}), 10);
   CHECK(contains(refusal([&] { return q.wait_pop_many(0); }), "has an unknown rank"));
   CHECK(contains(
       refusal([&] { return q.wait_push(tensor_tuple(priorities(1, 2), tensor::scalar("a"))); }),
@@ -85,7 +85,7 @@ TEST_CASE(
 
 TEST_CASE("tensor_priority_queue: rejects a spec without a priority", "[queue]") {
   for (const element_spec& spec : {scalars(), spec_of(dtype::int64, {any})}) {
-    CHECK(contains(refusal([&] { return tensor_priority_queue(10, spec, "jobs").size(); }),
+    CHECK(contains(refusal([&] { return tensor_priority_queue(spec, 10, "jobs").size(); }),
                    "queue 'jobs': the first component is the priority and must be an int64"));
   }
 }

@@ -41,8 +41,13 @@ class tensor_priority_queue final
   ///
   /// Errors: invalid_argument for a capacity of 0, or for a first component that is not an int64
   ///         scalar; std::bad_alloc.
-  tensor_priority_queue(std::size_t capacity, element_spec spec, std::string name = {})
+  tensor_priority_queue(element_spec spec, std::size_t capacity, std::string name = {})
       : tensor_priority_queue(std::move(spec), {.capacity = capacity, .name = std::move(name)}) {}
+  /// The order of arguments of 0.2.
+  [[deprecated("pass the spec first")]] tensor_priority_queue(std::size_t capacity,
+                                                              element_spec spec,
+                                                              std::string name = {})
+      : tensor_priority_queue(std::move(spec), capacity, std::move(name)) {}
 
   /// Creates a queue from options.
   ///
