@@ -93,7 +93,7 @@ bool synchronizer::is_consistent() const noexcept {
 
 // Returns false if the wait has already ended. If it was the first one, later ones may be ready.
 bool synchronizer::remove(synchronizer_waiter& w, work_list& woken) noexcept {
-  // acquire: pairs with sync_waiter_list::remove(). After the wait, the object may be gone.
+  // acquire: pairs with waiter_list::remove(). After the wait, the object may be gone.
   if (!w.linked_.load(std::memory_order_acquire)) return false;
   synchronizer& self = w.object_;
   const detail::biased_lock lock(self.mutex_);

@@ -40,7 +40,7 @@ class wait_operation : public work_item {
   struct kind {
     std::string_view verb;  ///< the operation, as printed in a dump: "pop", "sleep"
     /// Ends the wait with `cancelled`, unless it has ended already. Called on the scheduler of the
-    /// waiting coroutine.
+    /// waiting coroutine; for a thread or a handler, on the thread that requests the end.
     void (*cancel)(wait_operation&) noexcept;
     /// Prints the human-readable details: the object and its fill level. Called on the same thread
     /// as cancel.

@@ -70,7 +70,7 @@ class synchronizer {
       LEAT_REQUIRES(mutex_) = 0;
   /// Gives `w` what it requested. Precondition: is_ready(w).
   virtual void grant(synchronizer_waiter& w) noexcept LEAT_REQUIRES(mutex_) = 0;
-  /// Returns the outcome of `w` if the primitive is closed, or `waiting` if it is open.
+  /// Returns the outcome of `w`, such as `closed`, if the primitive is closed; otherwise `waiting`.
   [[nodiscard]] virtual wait_outcome outcome_if_closed(const synchronizer_waiter&) const noexcept
       LEAT_REQUIRES(mutex_) {
     return wait_outcome::waiting;
@@ -79,11 +79,11 @@ class synchronizer {
   [[nodiscard]] virtual bool has_consistent_state() const noexcept LEAT_REQUIRES(mutex_) {
     return true;
   }
-  /// Returns how much `w` requests, for a person.
+  /// Returns how many things `w` requests, for messages; 1 if a request is no number.
   [[nodiscard]] virtual std::size_t requested(const synchronizer_waiter& w) const noexcept {
     return w.request();
   }
-  /// Appends the state in words, such as " (1 of 8 free)".
+  /// Appends the state in words, such as " (1 of 8 free)". Errors: std::bad_alloc only.
   virtual void append_state_to(std::string& text) const LEAT_REQUIRES(mutex_) = 0;
   /// Adds to `target` what only this primitive knows, such as who holds it.
   virtual void inspect([[maybe_unused]] const synchronizer_waiter& w,

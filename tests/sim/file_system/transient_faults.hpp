@@ -139,6 +139,7 @@ inline bool has_io_uring() {
       leat::sync_wait([]() -> leat::task<> {
         leat::scheduler& sched = leat::this_task::get_scheduler();
         static_cast<void>(leat::get_file_backend(sched, leat::file_backend_choice::io_uring));
+        co_return;
       }());
       return true;
     } catch (const leat::failure& e) {
