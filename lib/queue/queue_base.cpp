@@ -336,7 +336,7 @@ bool queue_base::begin_general(detail::queue_waiter& w) {
       const bool first = wait_queue.empty();
       wait_queue.push_back(w);
       if (first) woken = match_others(w);  // after others it cannot proceed yet
-      waits = w.linked_;
+      waits = w.is_linked();
       if (waits) ++(w.is_push() ? push_waits_ : pop_waits_);
     }
   }
@@ -390,11 +390,11 @@ work_list queue_base::match_others(detail::queue_waiter& w) noexcept {
 template <bool Wake, bool EvenIfBegun>
 bool queue_base::try_remove_waiter(detail::queue_waiter& w) noexcept {
   // acquire: pairs with waiter_list::remove(). After the wait, the queue may be gone.
-  if (!w.linked_.load(std::memory_order_acquire)) return false;
+  if (!w.is_linked()) return false;
   work_list woken;
   {
     const change_lock lock(*this);
-    if (!w.linked_ || (!EvenIfBegun && w.moved_ > 0)) return false;
+    if (!w.is_linked() || (!EvenIfBegun && w.moved_ > 0)) return false;
     const bool was_first = w.previous_ == nullptr;
     if (!w.is_push()) return_held(w);
     work_list self;

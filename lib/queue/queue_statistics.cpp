@@ -54,7 +54,7 @@ void queue_base::inspect(const detail::queue_waiter& w, wait_target& object) con
   object.size = size_now();
   object.closed = closed_;
   object.done = w.moved_;
-  if (w.linked_) object.partners = (w.is_push() ? popping_ : pushing_).all();
+  if (w.is_linked()) object.partners = (w.is_push() ? popping_ : pushing_).all();
 }
 
 std::exception_ptr queue_base::failure_cause() const noexcept {

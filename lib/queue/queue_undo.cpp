@@ -39,7 +39,7 @@ bool queue_base::become_provisional(detail::queue_waiter& w) noexcept {
   if (w.has_items()) {
     poppers_.remove(w);
     provisional_pops_.push_back(w);
-    w.linked_ = false;  // it no longer waits
+    w.linked_.store(false, std::memory_order_release);  // it no longer waits
     return true;
   }
   w.clear(detail::queue_waiter::provisional);

@@ -38,7 +38,7 @@ class cancelled_pop final : public model::program {
   }
 
   queue queue_{1};
-  leat::detail::pop_operation<item> operation_;
+  leat::detail::pop_operation<queue, item> operation_{&queue_};
   sleeper pop_{queue_, operation_};
   wait_outcome outcome_ = wait_outcome::waiting;
   model::ledger ledger_;
@@ -71,7 +71,7 @@ class cancelled_push final : public model::program {
 
   queue queue_{1};
   item value_{0, 1};
-  leat::detail::push_operation<item> operation_{&value_};
+  leat::detail::push_operation<queue, item*> operation_{&queue_, &value_};
   sleeper push_{queue_, operation_};
   wait_outcome outcome_ = wait_outcome::waiting;
   model::ledger ledger_;
@@ -110,7 +110,8 @@ class cancelled_batch final : public model::program {
   }
 
   queue queue_{2};
-  leat::detail::pop_many_operation<item, queue_waiter::role::pop_many> operation_{2};
+  leat::detail::pop_many_operation<queue, item, queue_waiter::role::pop_many> operation_{&queue_,
+                                                                                         2};
   sleeper batch_{queue_, operation_};
   wait_outcome outcome_ = wait_outcome::waiting;
   model::ledger ledger_;
@@ -146,7 +147,8 @@ class batch_makes_way final : public model::program {
   }
 
   queue queue_{2};
-  leat::detail::pop_many_operation<item, queue_waiter::role::pop_many> operation_{2};
+  leat::detail::pop_many_operation<queue, item, queue_waiter::role::pop_many> operation_{&queue_,
+                                                                                         2};
   sleeper batch_{queue_, operation_};
   std::atomic<bool> ended_{false};
   model::ledger ledger_;
@@ -249,7 +251,7 @@ class ended final : public model::program {
 
   void push(unsigned n) {
     item it(0, n);
-    leat::detail::push_operation<item> operation{&it};
+    leat::detail::push_operation<queue, item*> operation{&queue_, &it};
     sleeper self(queue_, operation);
     const wait_outcome o = self.sleep();
     entered_ += o == wait_outcome::done;
@@ -268,7 +270,7 @@ class ended final : public model::program {
   }
 
   bool pop() {
-    leat::detail::pop_operation<item> operation;
+    leat::detail::pop_operation<queue, item> operation{&queue_};
     sleeper self(queue_, operation);
     const wait_outcome o = self.sleep();
     if (o == wait_outcome::done) {

@@ -30,7 +30,7 @@ class provisional_pop final : public model::program {
     }
   }
   void pop_and_decide() {
-    leat::detail::pop_operation<item> operation;
+    leat::detail::pop_operation<queue, item> operation{&queue_};
     sleeper self(queue_, operation);
     const wait_outcome o = self.sleep_provisional();
     if (o != wait_outcome::done) {
@@ -40,7 +40,7 @@ class provisional_pop final : public model::program {
       ledger_.took(0, operation.slot.take());
     } else {
       queue_.undo(self);
-      model::require(self.outcome_ == wait_outcome::cancelled, "an undo had no effect");
+      model::require(self.outcome() == wait_outcome::cancelled, "an undo had no effect");
     }
   }
   void finish() override {
@@ -63,7 +63,7 @@ class undone_into_full final : public model::program {
  private:
   void thread(unsigned index) override {
     if (index == 0) {
-      leat::detail::pop_operation<item> operation;
+      leat::detail::pop_operation<queue, item> operation{&queue_};
       sleeper self(queue_, operation);
       model::require(self.sleep_provisional() == wait_outcome::done, "a pop found no item");
       queue_.undo(self);
