@@ -23,8 +23,7 @@ bool notification::try_wait() noexcept {
   return std::exchange(stored_, false);  // if it is stored, no operation waits
 }
 
-void notification::append_state_to(std::string& text) const {
-  if (stored_) text += " (stored)";
-}
+// Only messages about an operation that waits have the state, and then no notification is stored.
+void notification::append_state_to(std::string&) const {}
 
 }  // namespace leat

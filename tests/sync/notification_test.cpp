@@ -51,7 +51,7 @@ TEST_CASE("notification: each one ends one wait, in their order", "[sync]") {
   }());
 }
 
-TEST_CASE("notification: a dump shows whether one is stored", "[sync]") {
+TEST_CASE("notification: a dump shows the wait", "[sync]") {
   leat::sim::run([]() -> task<> {
     notification n("work");
     std::string order;
@@ -64,9 +64,6 @@ TEST_CASE("notification: a dump shows whether one is stored", "[sync]") {
           std::string::npos);
     n.notify();
     n.notify();  // the first one is on its way to the task
-    out.str({});
-    leat::dump(out);
-    CHECK(out.str().find("notification 'work' (stored)") != std::string::npos);
     co_await waiting.join();
     CHECK(n.try_wait());
   }());
