@@ -66,7 +66,7 @@ class atomic {
 
  public:
   atomic() : atomic(T{}) {}
-  atomic(T value) : value_(stored(value)) {}
+  atomic(T value) : atomic(value, point()) {}
   atomic(const atomic&) = delete;
   atomic& operator=(const atomic&) = delete;
   ~atomic() {
@@ -115,6 +115,9 @@ class atomic {
   }
 
  private:
+  // The initialisation is a store, before which another modelled thread may run.
+  atomic(T value, const point&) : value_(stored(value)) {}
+
   // Relacy does not support pointers to const, so this stores a void*.
   using representation = std::conditional_t<std::is_pointer_v<T>, void*, T>;
   static representation stored(T value) {

@@ -64,6 +64,7 @@ def commands(folder):
     for i in range(3):
         (folder / 'in' / f'{i}.txt').write_text('a line\n' * 50)
     yield 'queue', []
+    yield 'own_operation', []
     yield 'asio_service', []
     yield 'asio_awaitable', []
     yield 'read_lines', [f'{folder}/in/*.txt']
