@@ -8,6 +8,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include <asio/bind_executor.hpp>
@@ -78,35 +79,32 @@ leat::task<> work(latch& done) {
 //! [use]
 leat::task<> wait_in_tasks() {
   latch done(2, "done");
-  const auto [error] = co_await leat::as_tuple(leat::with_timeout(done.wait(), 1ms));
-  std::printf("%s\n", error.message().c_str());  // deadline exceeded
+  const auto late = co_await leat::as_tuple(leat::with_timeout(done.wait(), 1ms));
+  std::printf("%s\n", std::get<0>(late).message().c_str());  // deadline exceeded
 
-  leat::task_group workers("workers");
-  workers.spawn(work(done));
-  workers.spawn(work(done));
-  const auto first = co_await leat::select(done.wait(), leat::sleep_for(1s));
-  std::printf("operation %zu was first\n", first.index());  // 0
-  co_await workers.join();
+  co_await leat::with_task_group([&done](leat::task_group& workers) -> leat::task<> {
+    workers.spawn(work(done));
+    workers.spawn(work(done));
+    const auto first = co_await leat::select(done.wait(), leat::sleep_for(1s));
+    std::printf("operation %zu was first\n", first.index());  // 0
+  });
 }
 //! [/use]
 
+leat::task<> wait_for(latch& l) { co_await l.wait(); }
+
 leat::task<> dump_a_wait() {
   latch never(1, "never");
-  leat::task_group waiting("waiting");
-  waiting.spawn([](latch& l) -> leat::task<> { co_await l.wait(); }(never), "patient");
-  co_await leat::sleep_for(1ms);
-  leat::dump(std::cout);  // patient: wait for latch 'never' (1 left), at own_operation.cpp:...
-  waiting.request_stop();
-  co_await waiting.join();
+  co_await leat::with_task_group([&never](leat::task_group& waiting) -> leat::task<> {
+    waiting.spawn(wait_for(never), "patient");
+    co_await leat::sleep_for(1ms);
+    leat::dump(std::cout);
+    waiting.request_stop();
+  });
 }
 
-int main() {
-  const int status = leat::run([]() -> leat::task<> {
-    co_await wait_in_tasks();
-    co_await dump_a_wait();
-  });
-
-  // A thread and a handler wait, and another thread counts down.
+// A thread and a handler wait, and another thread counts down.
+bool wait_elsewhere() {
   latch last(1, "last");
   asio::io_context io;
   bool called = false;
@@ -114,6 +112,18 @@ int main() {
   std::jthread other([&last] { last.count_down(); });
   last.wait_blocking(1s);
   io.run();
-  std::printf("handler %s\n", called ? "called" : "not called");
-  return called ? status : 1;
+  return called;
+}
+
+int main() {
+  const int status = leat::run([]() -> leat::task<> {
+    co_await wait_in_tasks();
+    co_await dump_a_wait();
+  });
+  try {
+    return wait_elsewhere() ? status : 1;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "own_operation: %s\n", e.what());
+    return 1;
+  }
 }
