@@ -520,7 +520,7 @@ class Queue:
         for line in ('pushers_', 'poppers_'):
             for w in follow(self.value[line]['first_'], 'following_'):
                 if int(w.address) != marker:
-                    yield w
+                    yield as_type(w.address, 'leat::detail::queue_waiter')
 
     def lines(self, process):
         operations = list(self.operations())
