@@ -1,5 +1,5 @@
-// expect: async_push() and the other async_ operations need another header
-// expect: #include <leat/queue/completion_tokens.hpp>
+// expect: the async_ operations need another header
+// expect: #include <leat/async/loop/completion_tokens.hpp>
 #include <optional>
 #include <system_error>
 

@@ -1,4 +1,4 @@
-// expect: needs a function of run_blocking() without a reference result: return a pointer
+// expect: needs an operation without a reference result: return a pointer
 #include "leat/async/blocking/run_blocking.hpp"
 #include "leat/async/select.hpp"
 
