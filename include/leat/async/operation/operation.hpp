@@ -27,7 +27,7 @@ struct caller {
 ///     static bool begin(waiter&);        // adds the wait; true: it has ended instead, not woken
 ///     static bool withdraw(waiter&) noexcept;  // ends the wait as `cancelled` without a wake-up;
 ///                                        // false: it had ended
-///     void undo(waiter&) noexcept;       // it is done, and nobody receives its result
+///     void undo(waiter&) noexcept;       // it is done, but its result is not used
 ///     auto result(wait_outcome);         // of `done` or `closed`
 ///     static constexpr bool undoable;    // undo() leaves no trace
 ///
