@@ -36,9 +36,10 @@ import trials
 
 SOURCES = [
     'include/leat/queue', 'lib/queue', 'include/leat/coordination', 'lib/coordination',
-    # The parts of its waits: select, limits, stops and the lock with an owner.
+    # The parts of its waits: operations, select, limits, stops and the lock with an owner.
     'include/leat/base/internal/biased_mutex.hpp', 'include/leat/base/internal/parker.hpp',
     'include/leat/base/internal/reserve_doubling.hpp',
+    'include/leat/async/operation', 'lib/async/operation',
     'include/leat/async/detail/select_state.hpp', 'include/leat/async/select.hpp',
     'include/leat/async/sleep.hpp', 'include/leat/async/wait_for_stop.hpp',
     'lib/base/internal/biased_mutex.cpp', 'lib/async/select.cpp', 'lib/async/sleep.cpp',
