@@ -116,6 +116,6 @@ def code(text):
 
 def source_address(file):
     """The address of the page that shows a file of the project, or documents a public header."""
-    if str(file).startswith('include/leat') and file.suffix == '.hpp' and 'detail' not in file.parts:
+    if str(file).startswith('include/leat') and file.suffix == '.hpp' and not {'detail', 'internal'} & set(file.parts):
         return file.name.replace('_', '__').replace('.', '_8') + '.html'
     return 'source_' + str(file).replace('/', '_') + '.html'

@@ -25,7 +25,7 @@ root = here.parents[1]
 def write_headers(folder):
     """The public headers as Doxygen is to read them."""
     for path in sorted((root / 'include').rglob('*.hpp')):
-        if 'detail' not in path.parts:
+        if not {'detail', 'internal'} & set(path.parts):
             target = folder / path.relative_to(root / 'include')
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(header_filter.filtered(path))
