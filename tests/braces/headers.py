@@ -1,8 +1,12 @@
 """What the public headers declare: structs of options, and the functions that take them."""
 
 import re
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'checks'))
+from public_headers import is_public  # noqa: E402
 
 
 @dataclass
@@ -147,7 +151,7 @@ def read(include):
     """All structs, by name, and functions of the public headers below a folder."""
     structs, functions = {}, []
     for path in sorted(Path(include).rglob('*.hpp')):
-        if 'detail' in path.parts:
+        if not is_public(path):
             continue
         header = path.relative_to(Path(include)).as_posix()
         read_scope(without_comments(path.read_text()), '', '', header, structs, functions)

@@ -15,6 +15,8 @@ import pathlib
 import re
 import sys
 
+from public_headers import public_headers
+
 # A string literal that may be a message, and the name of a test with an unfit form.
 LITERAL = re.compile(r'(?<!\')"((?:\\.|[^"\\\n]){12,})"')
 TEST_NAME = re.compile(r'\b(?:TEST_CASE|LEAT_\w*TEST\w*|TEMPLATE_\w*TEST_CASE\w*|SECTION)\(\s*"((?:\\.|[^"\\\n])*)"')
@@ -282,7 +284,7 @@ def files_of(root):
     yield from (root / name for name in TOP_LEVEL)
     yield from sorted((root / 'docs').rglob('*.md'))
     yield from sorted((root / 'tools').rglob('*.1'))
-    yield from sorted(p for p in (root / 'include').rglob('*.hpp') if not {'detail', 'internal'} & set(p.parts))
+    yield from public_headers(root)
 
 
 def main():

@@ -6,9 +6,10 @@ import pathlib
 import re
 import sys
 
+from public_headers import PRIVATE_FOLDERS, is_public
+
 # Replaces operator new, which a program can do only once, so no other header includes it.
 APART = {'sim/failing_new.hpp'}
-PRIVATE = ('detail', 'internal')  # folders of headers
 
 root = pathlib.Path(sys.argv[1])
 include = root / 'include' / 'leat'
@@ -31,7 +32,7 @@ def check_list(folder, on_disk, suffix):
 
 
 def folders(top):
-    return [f for f in [top, *sorted(top.rglob('*'))] if f.is_dir() and f.name not in PRIVATE]
+    return [f for f in [top, *sorted(top.rglob('*'))] if f.is_dir() and f.name not in PRIVATE_FOLDERS]
 
 
 for folder in folders(include):
@@ -48,7 +49,7 @@ for layer in layers:
         check_list(folder, {c.name for c in folder.glob('*_test.cpp')}, '_test.cpp')
 
 public = {str(h.relative_to(include)) for h in include.rglob('*.hpp')
-          if h.parent.name not in PRIVATE and h.parent != include} - APART
+          if is_public(h) and h.parent != include} - APART
 
 
 def included(header):

@@ -8,6 +8,8 @@ import pathlib
 import re
 import sys
 
+from public_headers import PRIVATE_FOLDERS
+
 # The layers that each layer may include; a name with a slash is one folder of a layer.
 ALLOWED = {
     'base': set(),
@@ -82,7 +84,7 @@ IMPURE = {
 
 def layer_and_folder(parts):
     """Splits the path of a header below include/leat or lib: io/backend/detail/x becomes ('io', 'backend')."""
-    parts = [p for p in parts if p not in ('detail', 'internal')]
+    parts = [p for p in parts if p not in PRIVATE_FOLDERS]
     return parts[0], '/'.join(parts[1:-1]) or '.'
 
 

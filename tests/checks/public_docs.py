@@ -11,6 +11,8 @@ import pathlib
 import re
 import sys
 
+from public_headers import public_headers
+
 OPERATOR = re.compile(r'\boperator\b')
 EXPLAINS_ITSELF = re.compile(r'\)[^)]*=\s*(delete|default)\s*$|\boverride\b|~\w+\s*\(')
 PROTOCOL = {'await_ready', 'await_suspend', 'await_resume', 'await_tuple',
@@ -175,9 +177,8 @@ class Checker:
 def main():
     root = pathlib.Path(sys.argv[1])
     found = []
-    for path in sorted((root / 'include' / 'leat').rglob('*.hpp')):
-        if not {'detail', 'internal'} & set(path.parts):
-            found += Checker(path, path.relative_to(root)).run()
+    for path in public_headers(root):
+        found += Checker(path, path.relative_to(root)).run()
     print('\n'.join(found))
     return 1 if found else 0
 

@@ -11,6 +11,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'tests' / 'checks'))
 from links import slug  # noqa: E402
+from public_headers import is_public  # noqa: E402
 
 FENCED = re.compile(r'^( *```.*?^ *```$)', re.M | re.S)
 LANGUAGE = re.compile(r'\A( *```)(\w*)\n')
@@ -116,6 +117,6 @@ def code(text):
 
 def source_address(file):
     """The address of the page that shows a file of the project, or documents a public header."""
-    if str(file).startswith('include/leat') and file.suffix == '.hpp' and not {'detail', 'internal'} & set(file.parts):
+    if str(file).startswith('include/leat') and file.suffix == '.hpp' and is_public(file):
         return file.name.replace('_', '__').replace('.', '_8') + '.html'
     return 'source_' + str(file).replace('/', '_') + '.html'

@@ -17,6 +17,7 @@ import finish
 import header_filter
 import navigation
 import pages as markdown
+from public_headers import public_headers  # in tests/checks, whose path header_filter adds
 
 here = pathlib.Path(__file__).resolve().parent
 root = here.parents[1]
@@ -24,11 +25,10 @@ root = here.parents[1]
 
 def write_headers(folder):
     """The public headers as Doxygen is to read them."""
-    for path in sorted((root / 'include').rglob('*.hpp')):
-        if not {'detail', 'internal'} & set(path.parts):
-            target = folder / path.relative_to(root / 'include')
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(header_filter.filtered(path))
+    for path in public_headers(root):
+        target = folder / path.relative_to(root / 'include')
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(header_filter.filtered(path))
 
 
 NAMESPACES = """

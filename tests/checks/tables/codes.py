@@ -4,6 +4,8 @@ each exception type.
 
 import re
 
+from public_headers import public_headers
+
 ENUMERATOR = re.compile(r'^  (\w+) = \d+,', re.M)
 EXCEPTION = re.compile(r'^class (\w+) (?:final )?: public (?:failure|std::\w*(?:error|exception))\b', re.M)
 
@@ -43,11 +45,10 @@ def problems(root):
     for name in ENUMERATOR.findall((root / 'include/leat/base/error.hpp').read_text()):
         if rows.count(name) != 1:
             yield f'docs/errors.md: {rows.count(name)} rows for errc::{name}'
-    for header in sorted((root / 'include').rglob('*.hpp')):
-        if header.parent.name not in ('detail', 'internal'):
-            for name in EXCEPTION.findall(header.read_text()):
-                if not re.search(rf'^\| `(?:\w+::)?{name}` \|', page, re.M):
-                    yield f'docs/errors.md: no row for the exception {name} of {header.relative_to(root)}'
+    for header in public_headers(root):
+        for name in EXCEPTION.findall(header.read_text()):
+            if not re.search(rf'^\| `(?:\w+::)?{name}` \|', page, re.M):
+                yield f'docs/errors.md: no row for the exception {name} of {header.relative_to(root)}'
 
 
 def tables(root):

@@ -5,17 +5,17 @@ prometheus_text() with its type, and each tag of stage_rates.
 import re
 
 from options import STRUCT, members
+from public_headers import public_headers
 
 METRIC = re.compile(r'\{"(leat_\w+)", "(gauge|counter)"')
 
 
 def tables(root):
     include, found = root / 'include' / 'leat', {}
-    for header in sorted(include.rglob('*.hpp')):
-        if not {'detail', 'internal'} & set(header.parts):
-            for _, name, body in STRUCT.findall(header.read_text()):
-                if name.endswith('_statistics'):
-                    found[f'{header.relative_to(include).as_posix()}#{name}'] = ''.join(table(body))
+    for header in public_headers(root):
+        for _, name, body in STRUCT.findall(header.read_text()):
+            if name.endswith('_statistics'):
+                found[f'{header.relative_to(include).as_posix()}#{name}'] = ''.join(table(body))
     return found
 
 

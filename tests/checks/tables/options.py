@@ -7,6 +7,8 @@ In a table row that begins with [`STRUCT::MEMBER`](#STRUCT), the second cell is 
 import functools
 import re
 
+from public_headers import public_headers
+
 IS_OPTIONS = re.compile(r'_(options|limits|policy)$')
 ALSO = ['fault_rates', 'file_source', 'restore_source', 'step_interval']
 STRUCT = re.compile(r'((?:^///[^\n]*\n)+)(?:^template <[^\n]*>\n)?^struct (\w+) \{\n(.*?)^\};', re.M | re.S)
@@ -97,7 +99,7 @@ def read_enums(headers):
 @functools.cache
 def read_structs(root):
     include, structs = root / 'include' / 'leat', {}
-    headers = [h for h in sorted(include.rglob('*.hpp')) if not {'detail', 'internal'} & set(h.parts)]
+    headers = public_headers(root)
     enums = dict(read_enums(headers))
     for header in headers:
         for comment, name, body in STRUCT.findall(header.read_text()):
