@@ -147,9 +147,9 @@ int main(int argc, char** argv) {
   const std::string path = argv[2];
   const std::size_t bytes = std::strtoull(argv[3], nullptr, 10);
   if (kind == "tfrecord" && argc == 5) {
-    leat::sync_wait(write_records(path, bytes, std::strtoull(argv[4], nullptr, 10)));
+    leat::block_on(write_records(path, bytes, std::strtoull(argv[4], nullptr, 10)));
   } else if (kind == "examples") {
-    leat::sync_wait(write_examples(path, bytes));
+    leat::block_on(write_examples(path, bytes));
   } else if (kind == "text") {
     write_lines(path, bytes);
   } else if (kind == "csv") {

@@ -16,7 +16,7 @@ import tempfile
 
 PROJECT = pathlib.Path(__file__).resolve().parent.parent
 ASIO = ['-DASIO_STANDALONE', '-DASIO_HAS_CO_AWAIT=1', '-DASIO_HAS_STD_COROUTINE=1']
-FOUR = ['leat/async/loop/sync_wait.hpp', 'leat/async/task.hpp', 'leat/async/task_group.hpp', 'leat/queue/fifo_queue.hpp']
+FOUR = ['leat/async/loop/block_on.hpp', 'leat/async/task.hpp', 'leat/async/task_group.hpp', 'leat/queue/fifo_queue.hpp']
 FACADES = ['base', 'tensor', 'async', 'codec', 'queue', 'coordination', 'io', 'input', 'pipeline', 'train', 'sim']
 ALL_OF_ASIO = ['asio.hpp', 'asio/experimental/concurrent_channel.hpp']
 ASIO_CHANNEL = 'program with asio.hpp and its channel'
@@ -147,11 +147,11 @@ def subjects():
     yield 'program with leat/leat.hpp', program(['leat/leat.hpp'], example)
     yield ASIO_CHANNEL, program(ALL_OF_ASIO, ASIO_PROGRAM)
     yield 'program with six headers of Asio', program(PARTS_OF_ASIO, ASIO_PROGRAM)
-    yield 'program with four headers of leat', program(FOUR, example.replace('return leat::run(', 'leat::sync_wait('))
+    yield 'program with four headers of leat', program(FOUR, example.replace('return leat::run(', 'leat::block_on('))
     yield 'program with async.hpp and queue.hpp', program(['leat/async.hpp', 'leat/queue.hpp'], example)
     yield 'supervised program, elements of leat', program(['leat/leat.hpp'], LIBRARY_ELEMENTS + SUPERVISED_PROGRAM)
     yield 'supervised program, elements of its own', program(['leat/leat.hpp'], OWN_ELEMENTS + SUPERVISED_PROGRAM)
-    yield 'tools/leat/plan/build_pipeline.cpp', (PROJECT / 'tools/leat/plan/build_pipeline.cpp').read_text()
+    yield 'lib/pipeline/plan/build_pipeline.cpp', (PROJECT / 'lib/pipeline/plan/build_pipeline.cpp').read_text()
     yield 'program with Boost.Fiber', program(['boost/fiber/all.hpp'], FIBER_PROGRAM)
     yield 'leat/leat.hpp', program(['leat/leat.hpp'])
     for layer in FACADES:
@@ -164,7 +164,7 @@ def cpu_seconds(compiler, source):
     """Returns the CPU time of one compilation, or None if it fails because a peer is not installed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [compiler, '-std=c++20', '-O2', '-c', '-w', *ASIO, f'-I{PROJECT / "include"}',
-               f'-I{PROJECT / "tools/leat"}', '-o', '/dev/null', str(source)]
+               f'-I{PROJECT / "lib"}', '-o', '/dev/null', str(source)]
     if subprocess.run(command, stderr=subprocess.DEVNULL).returncode != 0:
         return None
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

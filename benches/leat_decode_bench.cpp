@@ -107,9 +107,9 @@ int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
   if (r.workload == "decode/examples-in-memory") return report_in_memory(r);
   const auto decode = [&](const std::string& path) {
-    if (r.workload.starts_with("decode/csv")) return leat::sync_wait(decode_csv(path));
-    if (r.workload == "decode/example-fields") return leat::sync_wait(decode_fields(path));
-    return leat::sync_wait(decode_examples(path));
+    if (r.workload.starts_with("decode/csv")) return leat::block_on(decode_csv(path));
+    if (r.workload == "decode/example-fields") return leat::block_on(decode_fields(path));
+    return leat::block_on(decode_examples(path));
   };
   return bench::report_reading(r, "leat", [&] { return bench::of_each_file(r, decode); });
 }

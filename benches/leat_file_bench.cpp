@@ -49,14 +49,14 @@ leat::task<std::size_t> read_files(std::vector<std::string> paths, bool direct) 
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
   return bench::report_reading(r, "leat", [&] {
-    if (r.workload == "file/hot") return leat::sync_wait(read_pieces(r.file));
-    if (r.workload == "file/cold") return leat::sync_wait(read_records(r.file, {}));
+    if (r.workload == "file/hot") return leat::block_on(read_pieces(r.file));
+    if (r.workload == "file/cold") return leat::block_on(read_records(r.file, {}));
     if (r.workload == "file/cold-direct") {
-      return leat::sync_wait(read_records(r.file, {.direct = true}));
+      return leat::block_on(read_records(r.file, {.direct = true}));
     }
     if (r.workload.starts_with("files/")) {
       const bool direct = r.workload == "files/small-cold-direct";
-      return leat::sync_wait(read_files(bench::files_at(r.file), direct));
+      return leat::block_on(read_files(bench::files_at(r.file), direct));
     }
     bench::unknown(r);
   });

@@ -79,10 +79,10 @@ cost queues(long count) {
     pairs.spawn_on(on, produce(q, each));
     pairs.spawn_on(on, consume(q));
   }
-  pairs.wait_join();
+  leat::block_on(pairs.join());
   const double seconds = watch.seconds();
   const leat::detail::frame_cache_bypass counted;  // malloc counts the frames
-  return of(seconds, each * count, leat::sync_wait(memory_of_queues(count)), count);
+  return of(seconds, each * count, leat::block_on(memory_of_queues(count)), count);
 }
 
 leat::task<> yield_once() { co_await leat::this_task::yield(); }
@@ -144,12 +144,12 @@ cost repeated(long count, const workload& run) {
   std::size_t bytes = 0;
   {
     const leat::detail::frame_cache_bypass counted;  // malloc counts the frames
-    bytes = leat::sync_wait(run(seconds));
+    bytes = leat::block_on(run(seconds));
   }
-  leat::sync_wait(repeat(run, std::max(repetitions(count) / 10, 1L), seconds));
+  leat::block_on(repeat(run, std::max(repetitions(count) / 10, 1L), seconds));
   seconds = 0;
   const bench::stopwatch watch;
-  leat::sync_wait(repeat(run, repetitions(count), seconds));
+  leat::block_on(repeat(run, repetitions(count), seconds));
   if (seconds == 0) seconds = watch.seconds();
   return of(seconds, repetitions(count) * count, bytes, count);
 }

@@ -10,16 +10,16 @@
 namespace {
 
 std::size_t inflate(const std::string& file) {
-  leat::inflater inflater(leat::compression::gzip);
+  const auto inflater = leat::make_decompressor(leat::compression::gzip);
   static std::vector<std::byte> room(bench::inflate_buffer_size);
   leat::byte_view in = leat::as_bytes(file);
-  leat::inflate_result r;
+  leat::decompression_result r;
   do {
-    r = inflater.inflate(in, room);
+    r = inflater->decompress(in, room);
     in = in.subspan(r.consumed);
-  } while (r.status == leat::inflate_status::output_full);
-  if (inflater.finish().status != leat::inflate_status::complete) std::abort();
-  return inflater.bytes_produced();
+  } while (r.status == leat::decompression_status::output_full);
+  if (inflater->finish().status != leat::decompression_status::complete) std::abort();
+  return inflater->bytes_produced();
 }
 
 }  // namespace

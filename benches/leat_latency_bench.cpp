@@ -32,7 +32,7 @@ void arrivals(bench::latencies& delays) {
   leat::task_group g;
   g.spawn_on(rt.get_scheduler(1), arrive(q, delays));
   g.spawn_on(rt.get_scheduler(0), produce_at_pace(q, delays.wanted()));
-  g.wait_join();
+  leat::block_on(g.join());
 }
 
 leat::task<> sleep(std::chrono::microseconds duration) { co_await leat::sleep_for(duration); }
@@ -52,8 +52,8 @@ leat::task<> timed_waits(const bench::request& r) {
 }
 
 leat::task<> wait_for_stop(leat::fifo_queue<long>& q, const long& begin, bench::latencies& delays) {
-  const auto [ec, item] = co_await leat::as_tuple(q.pop());
-  if (ec) delays.add(bench::seconds_since(begin));
+  const auto popped = co_await leat::as_tuple(q.pop());
+  if (popped.error) delays.add(bench::seconds_since(begin));
 }
 
 // A task that waits is stopped by another thread, again and again.
@@ -71,7 +71,7 @@ void stops(bench::latencies& delays) {
     bench::pace().wait();  // until the other thread sleeps
     begin = bench::nanoseconds_now();
     g.request_stop();
-    g.wait_join();
+    leat::block_on(g.join());
   }
 }
 
@@ -87,7 +87,7 @@ int main(int argc, char** argv) {
     stops(delays);
   } else if (r.workload.starts_with("latency/timer-")) {
     bench::pin(0);
-    leat::sync_wait(timed_waits(r));
+    leat::block_on(timed_waits(r));
   } else {
     bench::unknown(r);
   }

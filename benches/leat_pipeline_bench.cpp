@@ -87,14 +87,14 @@ std::size_t run(const bench::request& r) {
                        .map("parse", [&parser](const leat::owned_record_batch& batch) {
                          return parse(parser, batch);
                        });
-    return leat::sync_wait(consume(batches));
+    return leat::block_on(consume(batches));
   };
   const auto parsed_first = [&](auto source) {
     auto batches = std::move(source)
                        .shuffle({.capacity = bench::shuffle_capacity, .seed = 1})
                        .batch({.batch_size = bench::batch_size})
                        .map("columns", columns_of);
-    return leat::sync_wait(consume(batches));
+    return leat::block_on(consume(batches));
   };
   const leat::prefetch_stage_options ahead{.blocks = 16, .on_worker = true};
   if (r.workload.ends_with("/parse-first")) {

@@ -84,7 +84,7 @@ void on_two_threads(std::size_t capacity, long count, long& sum) {
   leat::task_group g;
   g.spawn_on(rt.get_scheduler(0), produce(q, count));
   g.spawn_on(rt.get_scheduler(1), consume(q, count, sum));
-  g.wait_join();
+  leat::block_on(g.join());
 }
 
 leat::task<> consume_all(leat::fifo_queue<long>& q, long& sum) {
@@ -102,9 +102,9 @@ void pairs_on_two_threads(std::size_t capacity, long count, long& sum) {
     consumers.spawn_on(rt.get_scheduler(i), consume_all(q, sums[i]));
     producers.spawn_on(rt.get_scheduler(i), produce(q, count / 2));
   }
-  producers.wait_join();
+  leat::block_on(producers.join());
   q.close();
-  consumers.wait_join();
+  leat::block_on(consumers.join());
   sum += sums[0] + sums[1];
 }
 
@@ -115,7 +115,7 @@ void batches_on_two_threads(long count, long& sum) {
   leat::task_group g;
   g.spawn_on(rt.get_scheduler(0), produce_batches(q, count));
   g.spawn_on(rt.get_scheduler(1), consume_batches(q, count, sum));
-  g.wait_join();
+  leat::block_on(g.join());
 }
 
 leat::task<> push_forever(leat::fifo_queue<long>& q) {
@@ -195,13 +195,13 @@ int main(int argc, char** argv) {
   if (r.workload.starts_with("queue/suspended-")) {
     const bool frames_only = r.workload == "queue/suspended-frame";
     const leat::detail::frame_cache_bypass counted;  // malloc counts the frames
-    const double bytes = leat::sync_wait(suspended_memory(100'000, frames_only));
+    const double bytes = leat::block_on(suspended_memory(100'000, frames_only));
     return bench::report(r, "leat", bytes, "bytes/task");
   }
   const auto run = [&](long count) {
     if (r.workload.starts_with("queue/1-thread/")) {
       bench::pin(0);
-      leat::sync_wait(on_one_thread(kind, number, count, sum));
+      leat::block_on(on_one_thread(kind, number, count, sum));
     } else if (r.workload == "queue/2-threads/batches-64") {
       batches_on_two_threads(count, sum);
     } else if (r.workload.starts_with("queue/2-threads/2-by-2/")) {
@@ -210,7 +210,7 @@ int main(int argc, char** argv) {
       on_two_threads(number, count, sum);
     } else if (r.workload == "queue/1000-producers") {
       bench::pin(0);
-      leat::sync_wait(many_producers(count, sum));
+      leat::block_on(many_producers(count, sum));
     } else {
       bench::unknown(r);
     }

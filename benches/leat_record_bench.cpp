@@ -45,7 +45,7 @@ leat::task<std::size_t> read_fixed(std::string path) {
 }
 
 leat::task<std::size_t> read_lines(std::string path, leat::compression type) {
-  auto reader = co_await leat::line_reader::open(path, {.compression_type = type});
+  auto reader = co_await leat::line_reader::open(path, {.compression = type});
   leat::line_batch batch;
   std::size_t bytes = 0;
   for (bool more = true; more;) {
@@ -99,12 +99,12 @@ leat::task<double> read_by_tasks(bench::request r) {
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
   if (r.workload.starts_with("tfrecord/random-cold-at/")) {
-    return bench::report(r, "leat", leat::sync_wait(read_by_tasks(r)), "ns/record");
+    return bench::report(r, "leat", leat::block_on(read_by_tasks(r)), "ns/record");
   }
   if (r.workload.starts_with("tfrecord/random-")) {
     const bool cold = r.workload.starts_with("tfrecord/random-cold");
-    if (!cold) leat::sync_wait(read_at_random(r, cold));
-    return bench::report(r, "leat", leat::sync_wait(read_at_random(r, cold)), "ns/record");
+    if (!cold) leat::block_on(read_at_random(r, cold));
+    return bench::report(r, "leat", leat::block_on(read_at_random(r, cold)), "ns/record");
   }
   leat::tfrecord_reader_options records;
   if (r.workload.starts_with("tfrecord/hot-unverified/")) {
@@ -114,13 +114,13 @@ int main(int argc, char** argv) {
     records.read = {.direct = true};
   }
   return bench::report_reading(r, "leat", [&] {
-    if (r.workload.starts_with("tfrecord/")) return leat::sync_wait(read_records(r.file, records));
-    if (r.workload == "fixed/hot") return leat::sync_wait(read_fixed(r.file));
+    if (r.workload.starts_with("tfrecord/")) return leat::block_on(read_records(r.file, records));
+    if (r.workload == "fixed/hot") return leat::block_on(read_fixed(r.file));
     if (r.workload == "lines/hot") {
-      return leat::sync_wait(read_lines(r.file, leat::compression::none));
+      return leat::block_on(read_lines(r.file, leat::compression::none));
     }
     if (r.workload == "lines/gzip") {
-      return leat::sync_wait(read_lines(r.file, leat::compression::gzip));
+      return leat::block_on(read_lines(r.file, leat::compression::gzip));
     }
     bench::unknown(r);
   });

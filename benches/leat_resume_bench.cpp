@@ -106,7 +106,7 @@ leat::task<double> restore(const bench::request& r) {
 double restore_in_new_process(const bench::request& r) {
   const scratch_directory dir;
   const std::string state = dir.path / "state";
-  std::ofstream(state, std::ios::binary) << leat::sync_wait(state_after(r));
+  std::ofstream(state, std::ios::binary) << leat::block_on(state_after(r));
   const std::string command = std::filesystem::read_symlink("/proc/self/exe").string() +
                               " --workload " + state + " --file " + r.file;
   std::FILE* const child = ::popen(command.c_str(), "r");
@@ -216,22 +216,22 @@ leat::task<double> throughput(const bench::request& r, bool saving) {
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
   if (r.workload.starts_with('/')) {  // the path of a state: this is the new process
-    std::printf("%.6f\n", leat::sync_wait(go_on(r, bytes_of(r.workload))));
+    std::printf("%.6f\n", leat::block_on(go_on(r, bytes_of(r.workload))));
     return 0;
   }
   const char* unit = "ms";
   double value = 0;
   if (r.workload == "resume/save" || r.workload == "resume/state") {
-    value = leat::sync_wait(save(r));
+    value = leat::block_on(save(r));
     if (r.workload == "resume/state") unit = "KiB";
   } else if (r.workload == "resume/restore") {
-    value = leat::sync_wait(restore(r));
+    value = leat::block_on(restore(r));
   } else if (r.workload == "resume/checkpoint") {
-    value = leat::sync_wait(checkpoint(r));
+    value = leat::block_on(checkpoint(r));
   } else if (r.workload == "resume/go-on") {
     value = restore_in_new_process(r);
   } else if (r.workload == "resume/saving" || r.workload == "resume/not-saving") {
-    value = leat::sync_wait(throughput(r, r.workload == "resume/saving"));
+    value = leat::block_on(throughput(r, r.workload == "resume/saving"));
     unit = "ns/record";
   } else {
     bench::unknown(r);

@@ -65,23 +65,23 @@ task<> pass(leat::fifo_queue<long>& from, leat::fifo_queue<long>& to,
 void pass_between_threads(leat::runtime& rt, bench::measured_count& passes) {
   leat::fifo_queue<long> there(1);
   leat::fifo_queue<long> back(1);
-  there.wait_push(0);
+  leat::block_on(there.push(0));
   leat::task_group g;
   g.spawn_on(rt.get_scheduler(0), pass(there, back, passes));
   g.spawn_on(rt.get_scheduler(1), pass(back, there, passes));
-  g.wait_join();
+  leat::block_on(g.join());
 }
 
 void contend_on_two_threads(leat::runtime& rt, bench::measured_count& turns) {
   leat::mutex m;
   leat::task_group g;
-  auto first = m.wait_lock();
+  auto first = leat::block_on(m.lock());
   for (std::size_t i = 0; i < 2; ++i) {
     g.spawn_on(rt.get_scheduler(i), loops::take_turns(m, turns));
   }
   while (m.waiting_count() < 2) std::this_thread::yield();
   first.unlock();
-  g.wait_join();
+  leat::block_on(g.join());
 }
 
 task<> wake(long tasks, bench::measured_count& wakes) {
@@ -178,9 +178,9 @@ void run_mutex(const bench::request& r, long count, long& sum) {
   leat::mutex m;
   if (r.workload.ends_with("/2-threads")) {
     static_cast<void>(m.try_lock());
-    std::jthread([&] { static_cast<void>(m.wait_lock()); }).join();
+    std::jthread([&] { static_cast<void>(leat::block_on(m.lock())); }).join();
   }
-  leat::sync_wait(loops::lock_alone(m, count, sum));
+  leat::block_on(loops::lock_alone(m, count, sum));
 }
 
 void run(const bench::request& r, long receivers, long count, long& sum) {
@@ -188,22 +188,22 @@ void run(const bench::request& r, long receivers, long count, long& sum) {
     run_mutex(r, count, sum);
   } else if (r.workload == "sync/semaphore") {
     leat::semaphore s(8);
-    leat::sync_wait(loops::lock_alone(s, count, sum));
+    leat::block_on(loops::lock_alone(s, count, sum));
   } else if (r.workload == "sync/event/set") {
     set_and_reset(count, sum);
   } else if (r.workload == "sync/event/wait") {
     leat::event e;
     e.set();
-    leat::sync_wait(loops::wait_when_set(e, count, sum));
+    leat::block_on(loops::wait_when_set(e, count, sum));
   } else if (r.workload == "sync/watch") {
-    leat::sync_wait(watch_changes(count, sum));
+    leat::block_on(watch_changes(count, sum));
   } else if (r.workload.starts_with("sync/watch-")) {
-    leat::sync_wait(watch_while_waiting(receivers, count, sum));
+    leat::block_on(watch_while_waiting(receivers, count, sum));
   } else if (!r.workload.starts_with("sync/broadcast-")) {
     bench::unknown(r);
   } else {
-    leat::sync_wait(r.workload.ends_with("/waiting") ? broadcast_to_waiting(receivers, count, sum)
-                                                     : broadcast_values(receivers, count, sum));
+    leat::block_on(r.workload.ends_with("/waiting") ? broadcast_to_waiting(receivers, count, sum)
+                                                    : broadcast_values(receivers, count, sum));
   }
 }
 
@@ -217,7 +217,7 @@ int main(int argc, char** argv) {
   const bench::delivery each(r);
   if (each.has_turns) {
     bench::measured_count turns(r, each.tasks);
-    leat::sync_wait(each.is_event ? wake(each.tasks, turns) : contend(r, each.tasks, turns));
+    leat::block_on(each.is_event ? wake(each.tasks, turns) : contend(r, each.tasks, turns));
     return bench::report(r, "leat", turns.nanoseconds_each(), each.unit);
   }
   long sum = 0;

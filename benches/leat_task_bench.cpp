@@ -122,7 +122,7 @@ void ping_pong(bench::latencies& trips, std::size_t cpus) {
   leat::task_group g;
   g.spawn_on(rt.get_scheduler(0), ask(there, back, trips));
   g.spawn_on(rt.get_scheduler(1), answer(there, back));
-  g.wait_join();
+  leat::block_on(g.join());
 }
 
 leat::task<> push_forever(leat::fifo_queue<long>& q) {
@@ -132,8 +132,8 @@ leat::task<> push_forever(leat::fifo_queue<long>& q) {
 //! [loop]
 leat::task<> push_until_error(leat::fifo_queue<long>& q) {
   for (long i = 0;; ++i) {
-    const auto [ec, in] = co_await leat::as_tuple(q.push(long{i}));
-    if (ec || !in) co_return;  // stopped, or closed
+    const auto pushed = co_await leat::as_tuple(q.push(long{i}));
+    if (pushed.error || !pushed.value) co_return;  // stopped, or closed
   }
 }
 //! [/loop]
@@ -175,11 +175,11 @@ int main(int argc, char** argv) {
   if (r.workload.starts_with("task/stop")) {
     const bool as_tuple = r.workload == "task/stop-as-tuple";
     const auto loop = as_tuple ? push_until_error : push_forever;
-    return bench::report(r, "leat", leat::sync_wait(stop(100'000, loop)) * 1e3, "ms");
+    return bench::report(r, "leat", leat::block_on(stop(100'000, loop)) * 1e3, "ms");
   }
   if (r.workload == "task/spawned-memory") {
     const leat::detail::frame_cache_bypass counted;  // malloc counts the frames
-    return bench::report(r, "leat", leat::sync_wait(spawned_memory(r.items)), "bytes/task");
+    return bench::report(r, "leat", leat::block_on(spawned_memory(r.items)), "bytes/task");
   }
   if (r.workload.starts_with("task/ping-pong")) {
     bench::latencies trips(static_cast<std::size_t>(r.items));
@@ -191,28 +191,28 @@ int main(int argc, char** argv) {
   const auto run = [&](long count) {
     sum = 0;
     if (r.workload == "task/spawn-and-join") {
-      leat::sync_wait(spawn_and_join(count, 1000, sum));
+      leat::block_on(spawn_and_join(count, 1000, sum));
     } else if (r.workload == "task/spawn-one") {
-      leat::sync_wait(spawn_and_join(count, 1, sum));
+      leat::block_on(spawn_and_join(count, 1, sum));
     } else if (r.workload == "task/when-all-2") {
-      leat::sync_wait(when_all_2(count, sum));
+      leat::block_on(when_all_2(count, sum));
     } else if (r.workload == "task/when-all-1000") {
-      leat::sync_wait(when_all_1000(count, sum));
+      leat::block_on(when_all_1000(count, sum));
     } else if (r.workload == "task/spawn-and-join/million") {
-      leat::sync_wait(spawn_and_join(count, count, sum));
+      leat::block_on(spawn_and_join(count, count, sum));
     } else if (r.workload == "task/generator") {
-      leat::sync_wait(values(count, sum));
+      leat::block_on(values(count, sum));
     } else if (r.workload == "task/generator/child") {
-      leat::sync_wait(results(count, sum));
+      leat::block_on(results(count, sum));
     } else if (r.workload.starts_with("task/blocking")) {
       const long tasks = r.workload == "task/blocking" ? 1 : bench::number_of(r);
-      leat::sync_wait(call_blocking_concurrently(count, tasks, sum));
+      leat::block_on(call_blocking_concurrently(count, tasks, sum));
     } else if (r.workload == "task/yield") {
-      leat::sync_wait(yields(count, sum));
+      leat::block_on(yields(count, sum));
     } else if (r.workload == "task/timers") {
-      leat::sync_wait(timers(count, sum));
+      leat::block_on(timers(count, sum));
     } else {
-      leat::sync_wait(loops::loop(r, count, sum));
+      leat::block_on(loops::loop(r, count, sum));
     }
   };
   // A first pass maps the memory: a virtual machine requests memory that was unused from its host.

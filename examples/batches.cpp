@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <leat/leat.hpp>
+#include <leat/tensorflow.hpp>
 
 namespace {
 

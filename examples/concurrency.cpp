@@ -22,17 +22,18 @@ leat::task<int> count_orders(int user) {
 
 //! [when_all]
 leat::task<std::string> describe(int user) {
-  const auto [name, orders] = co_await leat::when_all(load_name(user), count_orders(user));
+  const auto loaded = co_await leat::when_all(load_name(user), count_orders(user));
+  const auto& [name, orders] = loaded;
   co_return name + " has " + std::to_string(orders) + " orders";
 }
 //! [/when_all]
 
 //! [limit]
 leat::task<std::string> answer(int user, leat::time_span limit) {
-  const auto [ec, text] = co_await leat::as_tuple(leat::with_timeout(describe(user), limit));
-  if (ec == leat::errc::deadline_exceeded) co_return "try again later";
-  if (ec) throw leat::failure(ec, "user " + std::to_string(user));
-  co_return text;
+  auto text = co_await leat::as_tuple(leat::with_timeout(describe(user), limit));
+  if (text.error == leat::errc::deadline_exceeded) co_return "try again later";
+  if (text.error) throw leat::failure(text.error, "user " + std::to_string(user));
+  co_return std::move(text.value);
 }
 //! [/limit]
 
@@ -43,7 +44,8 @@ leat::task<std::string> ask(const char* server, leat::duration delay) {
 
 //! [when_any]
 leat::task<std::string> ask_both() {
-  auto [mirror, origin] = co_await leat::when_any(ask("mirror", 1ms), ask("origin", 1h));
+  const auto answers = co_await leat::when_any(ask("mirror", 1ms), ask("origin", 1h));
+  const auto& [mirror, origin] = answers;
   co_return mirror ? *mirror : *origin;  // both have a value if both were answered
 }
 //! [/when_any]

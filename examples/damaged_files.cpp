@@ -9,6 +9,7 @@
 #include <string>
 
 #include <leat/leat.hpp>
+#include <leat/tensorflow.hpp>
 
 namespace {
 

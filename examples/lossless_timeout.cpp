@@ -110,7 +110,7 @@ int main(int argc, char** argv) {
     int received = 0;
     group.spawn_on(rt.get_scheduler(0), send_all(own));
     group.spawn_on(rt.get_scheduler(threads - 1), receive_all(own, received));
-    group.wait_join();
+    leat::block_on(group.join());
     lost += report("leat queue, select", threads, received);
   }
   return lost == 0 ? 0 : 1;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <leat/leat.hpp>
+#include <leat/tensorflow.hpp>
 
 namespace {
 

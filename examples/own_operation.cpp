@@ -39,10 +39,6 @@ class latch final : public leat::synchronizer {
   auto wait(std::source_location where = std::source_location::current()) {
     return leat::await_operation<zero>(where, this);
   }
-  void wait_blocking(const leat::wait_limit& limit,
-                     std::source_location where = std::source_location::current()) {
-    leat::block_on_operation<zero>(&limit, where, this);
-  }
   template <class Token>
   auto async_wait(Token&& token, std::source_location where = std::source_location::current()) {
     return leat::initiate<zero>(where, std::forward<Token>(token), this);
@@ -80,7 +76,7 @@ leat::task<> work(latch& done) {
 leat::task<> wait_in_tasks() {
   latch done(2, "done");
   const auto late = co_await leat::as_tuple(leat::with_timeout(done.wait(), 1ms));
-  std::printf("%s\n", std::get<0>(late).message().c_str());  // deadline exceeded
+  std::printf("%s\n", late.error.message().c_str());  // deadline exceeded
 
   co_await leat::with_task_group([&done](leat::task_group& workers) -> leat::task<> {
     workers.spawn(work(done));
@@ -110,7 +106,7 @@ bool wait_elsewhere() {
   bool called = false;
   last.async_wait(asio::bind_executor(io, [&called](std::error_code ec) { called = !ec; }));
   std::jthread other([&last] { last.count_down(); });
-  last.wait_blocking(1s);
+  leat::block_on(last.wait(), 1s);
   io.run();
   return called;
 }

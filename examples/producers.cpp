@@ -6,6 +6,7 @@
 #include <string>
 
 #include <leat/leat.hpp>
+#include <leat/tensorflow.hpp>
 
 namespace {
 

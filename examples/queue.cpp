@@ -11,7 +11,7 @@
 
 leat::task<> produce(leat::fifo_queue<std::string>& lines) {
   for (int i = 1; i <= 3; ++i) {
-    co_await lines.push("line " + std::to_string(i));  // waits while the queue is full
+    if (!co_await lines.push("line " + std::to_string(i))) co_return;  // waits; false: closed
   }
   lines.close();
 }

@@ -13,7 +13,7 @@ leat::task<> write_shards(std::string text, std::string prefix) {
   leat::sharded_tfrecord_writer_options options;
   options.max_records = 20;
   options.suffix = ".tfrecord.gz";
-  options.file.compression_type = leat::compression::gzip;
+  options.file.compression = leat::compression::gzip;
   auto writer = co_await leat::sharded_tfrecord_writer::open(prefix, options);
 
   auto reader = co_await leat::line_reader::open(text);

@@ -123,9 +123,10 @@ struct settings {
 };
 
 leat::task<int> follow(leat::watch<settings>& config) {
-  auto seen = config.current();
-  while (auto next = co_await config.changed(seen.version)) seen = *next;  // until close()
-  co_return seen.value.limit;
+  auto changes = config.subscribe();
+  settings latest = changes.get();
+  while (auto next = co_await changes.changed()) latest = *next;  // until close()
+  co_return latest.limit;
 }
 
 leat::task<> wait_for_capacity(leat::watch<settings>& config) {
@@ -209,7 +210,8 @@ class page_cache {
 
 leat::task<> show_twice(page_cache& cache) {  // the cache outlives the group
   const auto body = [&](leat::task_group& loads) -> leat::task<> {
-    const auto [one, other] = co_await leat::when_all(cache.get(loads, "e"), cache.get(loads, "e"));
+    const auto both = co_await leat::when_all(cache.get(loads, "e"), cache.get(loads, "e"));
+    const auto& [one, other] = both;
     std::printf("%s, %s\n", one.c_str(), other.c_str());
   };
   co_await leat::with_task_group(body);
@@ -246,12 +248,14 @@ leat::task<> run_all() {
   co_await leat::when_all(open_sessions.expire(), use_sessions(open_sessions));
 
   account a;
-  const auto [first, second] = co_await leat::when_all(withdraw(a, 80), withdraw(a, 80));
+  const auto withdrawn = co_await leat::when_all(withdraw(a, 80), withdraw(a, 80));
+  const auto& [first, second] = withdrawn;
   std::printf("withdrawn %d %d, %d left\n", first, second, a.balance);
 
   table t;
   co_await insert(t, "x", 1);
-  const auto [total, same] = co_await leat::when_all(sum(t), sum(t));
+  const auto sums = co_await leat::when_all(sum(t), sum(t));
+  const auto& [total, same] = sums;
   std::printf("sums %d %d\n", total, same);
 
   std::vector<std::string> log;

@@ -19,7 +19,7 @@ inline leat::task<> pin_this_thread(std::size_t cpu) {
 inline void pin_threads(leat::runtime& rt, std::size_t cpus = 2) {
   leat::task_group g;
   for (std::size_t i = 0; i < 2; ++i) g.spawn_on(rt.get_scheduler(i), pin_this_thread(i % cpus));
-  g.wait_join();
+  leat::block_on(g.join());
 }
 
 }  // namespace bench

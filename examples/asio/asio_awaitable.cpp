@@ -77,8 +77,8 @@ detached print(queue& replies) {
 
 int main() {
   queue urgent(4, "urgent"), normal(4, "normal"), replies(4, "replies");
-  for (const char* text : {"one", "two"}) normal.wait_push(text);
-  urgent.wait_push("three");
+  for (const char* text : {"one", "two"}) leat::block_on(normal.push(text));
+  leat::block_on(urgent.push("three"));
   //! [handler]
   asio::io_context io;
   static_cast<void>(leat::get_scheduler(io));  // before a coroutine awaits leat

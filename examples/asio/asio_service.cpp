@@ -67,7 +67,7 @@ int main() {
   //! [thread]
   // An ordinary thread that blocks on the queue of replies.
   std::jthread printer([&replies] {
-    while (const auto text = replies.wait_pop()) std::puts(text->c_str());
+    while (const auto text = leat::block_on(replies.pop())) std::puts(text->c_str());
   });
   struct closer {  // runs on every path: a destroyed context does not call its handlers
     leat::fifo_queue<std::string>& queue;

@@ -19,8 +19,9 @@ using stream = asio::local::stream_protocol::socket;
 leat::task<> read_message(stream& from, std::span<char> message) {
   const std::size_t size = message.size();
   while (!message.empty()) {
-    const auto [ec, n] = co_await leat::as_tuple(leat::with_timeout(
+    const auto read = co_await leat::as_tuple(leat::with_timeout(
         asio::async_read(from, asio::buffer(message.data(), message.size()), leat::use_task), 5ms));
+    const auto& [ec, n] = read;
     message = message.subspan(n);  // the count is valid after an error, too
     if (ec && ec != make_error_code(leat::errc::deadline_exceeded)) {
       throw leat::failure(ec, "message");

@@ -53,7 +53,7 @@ int main() {
       scheduler.run_ready();
     }
   }
-  pipeline.wait_join();  // returns immediately, or throws the error of a failed task
+  leat::block_on(pipeline.join());  // returns immediately, or throws the error of a failed task
   //! [/loop]
   std::printf("the sum is %d\n", sum);
   return sum == 385 ? 0 : 1;

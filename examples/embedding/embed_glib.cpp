@@ -54,7 +54,7 @@ int main() {
   g_timeout_add(1, on_tick, &p);
   g_main_loop_run(p.loop);
   g_main_loop_unref(p.loop);
-  p.tasks.wait_join();
+  leat::block_on(p.tasks.join());
   std::printf("the sum of the averages is %g\n", p.result);
   return p.result == 1.5 + 5.5 + 8.5 ? 0 : 1;
 }

@@ -51,7 +51,7 @@ int main(int argc, char** argv) try {
   uv_timer_init(uv_default_loop(), &p.timer);
   uv_timer_start(&p.timer, on_tick, 1, 1);  // milliseconds
   uv_run(uv_default_loop(), UV_RUN_DEFAULT);
-  p.reading.wait_join();
+  leat::block_on(p.reading.join());
   std::printf("%zu lines\n", p.taken);
   return p.taken > 0 && p.taken == p.lines.statistics().pushed ? 0 : 1;
 } catch (const std::exception& e) {

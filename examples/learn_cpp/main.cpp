@@ -17,6 +17,7 @@
 #include <asio/io_context.hpp>
 #include <asio/signal_set.hpp>
 #include <leat/leat.hpp>
+#include <leat/tensorflow.hpp>
 #include <unistd.h>
 
 #include "features.hpp"

@@ -48,7 +48,8 @@ leat::task<std::string> ask(std::string name, std::string request) {
 
 //! [request]
 leat::task<std::string> answer(std::string request) {
-  const auto [stock, price] = co_await leat::when_all(ask("stock", request), ask("price", request));
+  const auto both = co_await leat::when_all(ask("stock", request), ask("price", request));
+  const auto& [stock, price] = both;
   co_return stock + ", " + price;
 }
 

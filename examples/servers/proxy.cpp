@@ -34,8 +34,9 @@ leat::task<> copy(tcp::socket& from, tcp::socket& to, leat::time_point& active, 
   const leat::scheduler& clock = leat::this_task::get_scheduler();
   std::vector<char> bytes(16 * 1024);
   for (;;) {
-    const auto [ec, n] = co_await leat::as_tuple(leat::with_deadline(
+    const auto read = co_await leat::as_tuple(leat::with_deadline(
         from.async_read_some(asio::buffer(bytes), leat::use_task), active + s.idle));
+    const auto& [ec, n] = read;
     if (ec == asio::error::eof) break;
     const bool is_late = ec == make_error_code(leat::errc::deadline_exceeded);
     if (is_late && clock.now() < active + s.idle) continue;  // the other direction was active
@@ -70,10 +71,11 @@ leat::task<> accept_until_signal(tcp::acceptor acceptor, leat::coordinator& conn
     std::cout << "port " << acceptor.local_endpoint().port() << std::endl;
     for (int number = 0;;) {
       tcp::socket client(acceptor.get_executor());
-      const auto [ec] = co_await leat::as_tuple(acceptor.async_accept(client, leat::use_task));
-      if (ec) {                           // such as too many open files
+      const auto accepted = co_await leat::as_tuple(acceptor.async_accept(client, leat::use_task));
+      if (accepted.error) {               // such as too many open files
         co_await leat::sleep_for(100ms);  // throws `cancelled` after a signal
-        if (log.lines.try_acquire()) std::cerr << "accept: " << ec.message() << std::endl;
+        if (log.lines.try_acquire())
+          std::cerr << "accept: " << accepted.error.message() << std::endl;
       } else {
         const std::string name = "connection " + std::to_string(++number);
         connections.spawn(serve(std::move(client), name, s, log), name);

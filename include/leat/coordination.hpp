@@ -10,3 +10,4 @@
 #include "leat/coordination/queue_runner.hpp"
 #include "leat/coordination/queue_runner_collection.hpp"
 #include "leat/coordination/queue_runner_handle.hpp"
+#include "leat/coordination/task_owner.hpp"

@@ -2,8 +2,10 @@
 
 // Files, and readers and writers of records.
 
+#include "leat/files.hpp"
 #include "leat/io/backend/descriptor_path.hpp"
-#include "leat/io/backend/file_backend.hpp"
+#include "leat/io/backend/get_file_backend.hpp"
+#include "leat/io/backend/routing_backend.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/io/file/match_files.hpp"
 #include "leat/io/index/epoch_order.hpp"

@@ -1,7 +1,8 @@
 #pragma once
 
-// The whole library, except leat/sim.hpp, for tests, and leat/tensorflow.hpp, with names for
-// programs that come from TensorFlow. leat/<layer>.hpp includes one layer and compiles faster.
+// The headers of leat-runtime, leat-data and leat-train, except leat/sim.hpp, which is for tests.
+// leat/tensorflow.hpp includes leat-tensorflow. leat/<layer>.hpp includes one layer and compiles
+// faster.
 
 #include "leat/async.hpp"
 #include "leat/base.hpp"
@@ -10,9 +11,8 @@
 #include "leat/sync.hpp"
 #include "leat/tensor.hpp"
 #include "leat/version.hpp"
-#if !defined(LEAT_RUNTIME_ONLY)  // the option runtime_only leaves these out
+#if __has_include("leat/train.hpp")  // not with the option runtime_only
 #include "leat/codec.hpp"
-#include "leat/input.hpp"
 #include "leat/io.hpp"
 #include "leat/pipeline.hpp"
 #include "leat/train.hpp"

@@ -3,7 +3,6 @@
 // The bounded queues, with their limits, weights, budgets and statistics.
 
 #include "leat/queue/basic_queue.hpp"
-#include "leat/queue/blocking_operations.hpp"
 #include "leat/queue/completion_tokens.hpp"
 #include "leat/queue/element_byte_size.hpp"
 #include "leat/queue/fifo_queue.hpp"

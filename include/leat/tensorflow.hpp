@@ -1,11 +1,14 @@
 #pragma once
 
-// Names of TensorFlow 1.x for programs that come from there; a new program does not need them.
+// What programs that come from TensorFlow 1.x know: input functions, definitions of queue runners,
+// and monitored sessions. A new program does not need them.
 
 #include "leat/codec/compression/decode_compressed.hpp"
-#include "leat/coordination/queue_runner_def.hpp"
-#include "leat/coordination/queue_runner_resolver.hpp"
-#include "leat/input/limit_epochs.hpp"
+#include "leat/input.hpp"
 #include "leat/io/reader/identity_reader.hpp"
-#include "leat/queue/queue_list.hpp"
-#include "leat/train/supervisor/session_manager.hpp"
+#include "leat/train/monitored/monitored_session.hpp"
+#include "leat/train/monitored/named_values.hpp"
+#include "leat/train/monitored/run_context.hpp"
+#include "leat/train/monitored/session_hook.hpp"
+#include "leat/train/monitored/standard_hooks.hpp"
+#include "leat/train/monitored/step_timer.hpp"

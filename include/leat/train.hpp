@@ -1,6 +1,6 @@
 #pragma once
 
-// Around a training loop: checkpoints, summaries, the supervisor, monitored sessions.
+// Around a training loop: checkpoints, summaries and the supervisor.
 
 #include "leat/train/checkpoint/checkpoint_directory.hpp"
 #include "leat/train/checkpoint/checkpoint_registry.hpp"
@@ -8,20 +8,6 @@
 #include "leat/train/checkpoint/rank_checkpoints.hpp"
 #include "leat/train/checkpoint/saver.hpp"
 #include "leat/train/checkpoint/saver_options.hpp"
-#include "leat/train/monitored/checkpoint_saver_hook.hpp"
-#include "leat/train/monitored/function_hook.hpp"
-#include "leat/train/monitored/logging_hook.hpp"
-#include "leat/train/monitored/monitored_session.hpp"
-#include "leat/train/monitored/named_values.hpp"
-#include "leat/train/monitored/nan_hook.hpp"
-#include "leat/train/monitored/run_context.hpp"
-#include "leat/train/monitored/session_hook.hpp"
-#include "leat/train/monitored/standard_hooks.hpp"
-#include "leat/train/monitored/step_counter_hook.hpp"
-#include "leat/train/monitored/step_timer.hpp"
-#include "leat/train/monitored/step_waiter_hook.hpp"
-#include "leat/train/monitored/stop_at_step_hook.hpp"
-#include "leat/train/monitored/summary_saver_hook.hpp"
 #include "leat/train/summary/add_fullness.hpp"
 #include "leat/train/summary/event_reader.hpp"
 #include "leat/train/summary/event_writer.hpp"

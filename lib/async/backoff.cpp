@@ -1,4 +1,4 @@
-#include "async/backoff.hpp"
+#include "async/internal/backoff.hpp"
 
 #include <algorithm>
 #include <utility>

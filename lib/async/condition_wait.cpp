@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "leat/async/detail/select_state.hpp"
-#include "leat/async/detail/thread_record.hpp"
+#include "leat/async/internal/thread_record.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/internal/assert.hpp"
 #include "leat/base/internal/parker.hpp"
@@ -135,7 +135,7 @@ void condition_wait::inspect(const wait_operation& w, wait_target& object) {
   object.certain = self.conditions_ == task_scope::idle && !self.has_deadline_;
 }
 
-std::tuple<std::error_code, bool> condition_wait::await_tuple() noexcept {
+operation_result<bool> condition_wait::await_tuple() noexcept {
   cancel_alarm();
   switch (result_) {
     case outcome::cancelled: return {make_error_code(errc::cancelled), false};
@@ -163,13 +163,16 @@ condition_wait task_scope::wait_until(unsigned conditions, time_point deadline,
   return {*this, conditions, deadline, where};
 }
 
+void task_scope::check_joining_thread() const {
+  if (detail::thread_record::current_id().scope != number_) return;
+  throw condition_wait::self_join_error(*this, "threads");
+}
+
 bool task_scope::block_until(unsigned conditions, time_point deadline,
                              const std::source_location& where) {
   LEAT_ASSERT(scheduler::current() == nullptr,
               "blocking wait on a scheduler thread would deadlock: use co_await");
-  if ((conditions & idle) != 0 && detail::thread_record::current_id().scope == number_) {
-    throw condition_wait::self_join_error(*this, "threads");
-  }
+  if ((conditions & idle) != 0) check_joining_thread();
   struct sleeper : condition_wait {
     using condition_wait::condition_wait;
     detail::parker parker;

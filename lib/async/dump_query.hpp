@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 
 namespace leat::detail {
 

@@ -37,7 +37,7 @@ time_point tick_wait::await_resume() {
   return due_;
 }
 
-std::tuple<std::error_code, time_point> tick_wait::await_tuple() noexcept {
+operation_result<time_point> tick_wait::await_tuple() noexcept {
   const auto [ec] = sleep_->await_tuple();
   if (ec) return {ec, time_point()};
   of_.advance(due_);

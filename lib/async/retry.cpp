@@ -5,7 +5,7 @@
 #include <typeinfo>
 #include <utility>
 
-#include "async/backoff.hpp"
+#include "async/internal/backoff.hpp"
 #include "base/internal/error_text.hpp"
 #include "leat/async/as_tuple.hpp"
 #include "leat/async/detail/joint_scope.hpp"
@@ -59,8 +59,8 @@ task<void> retry(std::function<task<void>()> attempt, retry_policy policy) {
     const std::optional<duration> wait = delays.next(error);
     if (!wait && delays.exhausted()) throw_last(error, delays.failures());
     if (!wait) std::rethrow_exception(error);
-    const auto [stop] = co_await as_tuple(sleep_for(*wait, where));
-    if (stop) throw_stopped(error);
+    const auto slept = co_await as_tuple(sleep_for(*wait, where));
+    if (slept.error) throw_stopped(error);
     previous = std::move(error);
   }
 }

@@ -1,4 +1,4 @@
-// How a scheduler ends its tasks when its driver is destroyed; see scheduler::end_tasks().
+// How a scheduler ends its tasks when its driver is destroyed; see scheduler_driver::end_tasks().
 
 #include <algorithm>
 #include <array>
@@ -12,12 +12,12 @@
 #include <utility>
 
 #include "async/dump_query.hpp"
-#include "async/live_tasks_text.hpp"
-#include "async/scope_registry.hpp"
-#include "leat/async/detail/foreign_wait.hpp"
+#include "async/internal/live_tasks_text.hpp"
+#include "async/internal/scope_registry.hpp"
 #include "leat/async/detail/joint_scope.hpp"
 #include "leat/async/detail/task_local_node.hpp"
-#include "leat/async/scheduler.hpp"
+#include "leat/async/detail/wait_on_foreign_awaitable.hpp"
+#include "leat/async/scheduler/scheduler_driver.hpp"
 #include "leat/async/task.hpp"
 #include "leat/async/task_scope.hpp"
 #include "leat/base/error.hpp"
@@ -205,7 +205,7 @@ std::size_t task_scope::find_tasks_on(const scheduler& sched, bool pinned,
 // A scope that a frame contains is newer than the scope of its task, so tasks are destroyed before
 // the frame that owns them. No lock is held, since destructors are user code; the tasks that were
 // found stay, since tasks of this scheduler end on this thread only.
-bool scheduler::destroy_task_batch(std::string_view what) noexcept {
+bool scheduler_driver::destroy_task_batch(std::string_view what) noexcept {
   std::array<task_context*, 512> found{};
   const std::size_t count = task_scope::find_tasks_on(*this, false, found);
   bool is_order_known = true;  // a task that has started meanwhile may have to be destroyed first
@@ -240,7 +240,7 @@ bool scheduler::destroy_task_batch(std::string_view what) noexcept {
   return count > 0;
 }
 
-void scheduler::end_tasks(std::string_view what) noexcept {
+void scheduler_driver::end_tasks(std::string_view what) noexcept {
   scheduler* const here = current_;
   LEAT_ASSERT(here != this,
               "scheduler destroyed by one of its own tasks or handlers: destroy it from outside");
@@ -253,7 +253,7 @@ void scheduler::end_tasks(std::string_view what) noexcept {
   begin_turn();
   while (wakes_.load(std::memory_order_acquire) != due_wakes_) ::sched_yield();
   current_ = this;
-  detail::foreign_coroutine_wait::withdraw_all(*this);
+  detail::wait_of_foreign_coroutine::withdraw_all(*this);
   for (int patience = 10'000;;) {
     const bool more_can_come = run_posted_items();
     if (destroy_task_batch(what)) continue;
@@ -261,7 +261,7 @@ void scheduler::end_tasks(std::string_view what) noexcept {
     bool held = holds_.load(std::memory_order_acquire) != 0;
     // Another thread may be about to post the wake-up of a coroutine of another library. The limit
     // is for an operation whose `cancel` does not end the wait.
-    if (!detail::foreign_coroutine_wait::forget_ended(*this) && patience-- > 0) held = true;
+    if (!detail::wait_of_foreign_coroutine::forget_ended(*this) && patience-- > 0) held = true;
     held = held && more_can_come;
     if (!held && ready_.empty() && !has_remote_items() && later_.empty()) break;
     ::sched_yield();
@@ -270,24 +270,25 @@ void scheduler::end_tasks(std::string_view what) noexcept {
   current_ = here;
 }
 
-void scheduler::continue_end() noexcept {
-  if (!is_ending_here() || current_ == this) return;
-  end_tasks(ended_with_);
-  if (tasks_ == 0) on_tasks_ended();
+void scheduler_driver::continue_end(scheduler& s) noexcept {
+  if (!s.is_ending_here() || current_ == &s) return;
+  auto& self = static_cast<scheduler_driver&>(s);
+  self.end_tasks(self.ended_with_);
+  if (self.tasks_ == 0) self.on_tasks_ended();
 }
 
-void scheduler::end_pinned_tasks() noexcept {
+void scheduler_driver::end_pinned_tasks() noexcept {
   constexpr auto patience = std::chrono::seconds(10);
   const auto give_up_at = std::chrono::steady_clock::now() + patience;
   std::array<task_context*, 64> found{};
   for (;;) {
-    const bool waits = detail::foreign_coroutine_wait::withdraw_pinned(*this);
+    const bool waits = detail::wait_of_foreign_coroutine::withdraw_pinned(*this);
     const bool is_late = std::chrono::steady_clock::now() > give_up_at;
     if (tasks_ == 0 && (!waits || is_late)) break;
     const std::size_t count = task_scope::find_tasks_on(*this, true, found);
     for (std::size_t i = 0; i < count; ++i) {
       wait_operation& w = *found[i]->waiting();
-      if (is_late) detail::foreign_wait_destroyed(w, *found[i]);
+      if (is_late) detail::foreign_awaitable_destroyed(w, *found[i]);
       w.what().cancel(w);
     }
     end_tasks(ended_with_);

@@ -1,4 +1,4 @@
-#include "async/scope_registry.hpp"
+#include "async/internal/scope_registry.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "async/live_tasks_text.hpp"
+#include "async/internal/live_tasks_text.hpp"
 #include "base/internal/held_during_fork.hpp"
 
 namespace leat::detail {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/text/milliseconds_text.hpp"
-#include "leat/async/detail/yield_turn.hpp"
+#include "leat/async/internal/yield_turn.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
 
@@ -55,8 +55,8 @@ bool sleep_wait::await_suspend(std::coroutine_handle<> h) {
   return true;
 }
 
-std::tuple<std::error_code> sleep_wait::await_tuple() const noexcept {
-  return cancelled_ ? make_error_code(errc::cancelled) : std::error_code();
+operation_result<void> sleep_wait::await_tuple() const noexcept {
+  return {cancelled_ ? make_error_code(errc::cancelled) : std::error_code()};
 }
 
 failure sleep_wait::failed(std::error_code ec) { return {ec, "sleep"}; }

@@ -4,8 +4,8 @@
 #include <ostream>
 #include <string>
 
-#include "async/backoff.hpp"
-#include "async/live_tasks_text.hpp"
+#include "async/internal/backoff.hpp"
+#include "async/internal/live_tasks_text.hpp"
 #include "base/internal/error_text.hpp"
 #include "base/text/text_in_seconds.hpp"
 #include "leat/base/clock.hpp"

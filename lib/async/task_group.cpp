@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "async/scope_error.hpp"
+#include "async/internal/scope_error.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat {
@@ -14,9 +14,10 @@ void detail::throw_body_stopped(std::string_view function) {
                 std::string(function) + ": stopped before its body had returned a result");
 }
 
-void task_group::wait_join(std::source_location where) {
-  block_until(idle, no_deadline, where);
-  throw_outcome(false);
+void block_on(task_group::join_wait join) {
+  task_group& group = join.group();
+  group.block_until(task_group::idle, no_deadline, join.where());
+  group.throw_outcome(false);
 }
 
 void task_group::task_failed(std::exception_ptr error) noexcept {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
-#include "async/live_tasks_text.hpp"
-#include "async/scope_registry.hpp"
+#include "async/internal/live_tasks_text.hpp"
+#include "async/internal/scope_registry.hpp"
 #include "leat/async/detail/joint_scope.hpp"
 #include "leat/async/detail/select_state.hpp"
 #include "leat/async/detail/task_local_node.hpp"
@@ -88,12 +88,9 @@ char* task_scope::copy_name(std::string_view name) {
 
 // Without calls, except at their ends, the constructor and the destructor need no stack frame: half
 // of their cost would be to save registers.
-task_scope::task_scope(std::string_view kind, char* name, const task_context* maker,
+task_scope::task_scope(std::string_view kind, char* name, task_id maker,
                        task_context* stopped_with) noexcept
-    : kind_(kind),
-      name_(name),
-      maker_(maker ? maker->id() : task_id{}),
-      mutex_(find_owner(scheduler::current())) {
+    : kind_(kind), name_(name), maker_(maker), mutex_(find_owner(scheduler::current())) {
   task_scope* const parent = stopped_with ? &stopped_with->scope() : nullptr;
   if (!detail::scope_registry::add_quickly(*this, parent)) [[unlikely]] {
     add_slowly(parent);
@@ -399,7 +396,9 @@ void task_scope::start_from_elsewhere(work_item& item) noexcept {
   start(item);
 }
 
-void scheduler::finish_ended() noexcept { task_scope::finish(*std::exchange(ended_, nullptr)); }
+void detail::task_runner::finish_ended() noexcept {
+  task_scope::finish(*std::exchange(ended_, nullptr));
+}
 
 // Removes a task whose frames are destroyed. Returns the waits that are satisfied now.
 inline condition_wait* task_scope::remove_child(task_context& c) noexcept {

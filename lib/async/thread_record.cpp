@@ -1,4 +1,4 @@
-#include "leat/async/detail/thread_record.hpp"
+#include "leat/async/internal/thread_record.hpp"
 
 #include <chrono>
 #include <utility>

@@ -2,7 +2,7 @@
 
 #include <mutex>
 
-#include "leat/async/detail/thread_record.hpp"
+#include "leat/async/internal/thread_record.hpp"
 
 namespace leat::detail {
 

@@ -25,10 +25,10 @@ bool stop_wait::await_suspend(std::coroutine_handle<> h) {
   return true;
 }
 
-std::tuple<std::error_code> stop_wait::await_tuple() noexcept {
+operation_result<void> stop_wait::await_tuple() noexcept {
   callback_.reset();
   const bool ended_early = outcome_.load(std::memory_order_relaxed) == cancelled;
-  return ended_early ? make_error_code(errc::cancelled) : std::error_code();
+  return {ended_early ? make_error_code(errc::cancelled) : std::error_code()};
 }
 
 failure stop_wait::failed(std::error_code ec) { return {ec, "wait for a stop"}; }

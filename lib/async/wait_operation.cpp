@@ -9,7 +9,7 @@ constinit char wait_operation::destroyed_mark = 0;
 void wait_operation::attach(std::coroutine_handle<> h) {
   scheduler_ = scheduler::current();
   if (!scheduler_) throw detail::no_scheduler_here();
-  detail::foreign_coroutine_wait::set_operation(*this);
+  detail::wait_of_foreign_coroutine::set_operation(*this);
   continuation_ = h.address();
   run_ = &wait_operation::resume;
 }

@@ -7,7 +7,7 @@
 
 #include "codec/record_count_context.hpp"
 #include "leat/base/error.hpp"
-#include "tensor/tensor_builder.hpp"
+#include "tensor/internal/tensor_builder.hpp"
 
 namespace leat {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "leat/tensor/tensor.hpp"
-#include "tensor/tensor_builder.hpp"
+#include "tensor/internal/tensor_builder.hpp"
 
 namespace leat::detail {
 

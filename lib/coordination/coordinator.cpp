@@ -9,13 +9,13 @@
 #include <string_view>
 #include <utility>
 
-#include "async/live_tasks_text.hpp"
-#include "async/scope_error.hpp"
+#include "async/internal/live_tasks_text.hpp"
+#include "async/internal/scope_error.hpp"
 #include "base/internal/error_text.hpp"
 #include "base/internal/standard_error.hpp"
 #include "base/internal/thread_not_started.hpp"
 #include "coordination/root_cause.hpp"
-#include "leat/async/detail/thread_record.hpp"
+#include "leat/async/internal/thread_record.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
 
@@ -258,11 +258,6 @@ task<bool> coordinator::wait_for_stop(time_span limit, std::source_location wher
   co_return should_stop();
 }
 
-bool coordinator::block_for_stop(time_span limit, std::source_location where) {
-  block_until(stopped, deadline_after(std::chrono::steady_clock::now(), limit), where);
-  return should_stop();
-}
-
 bool coordinator::stopped_by_clean_error() const noexcept {
   const detail::thread_lock lock(state_mutex_);
   return clean_error_ != nullptr;
@@ -303,6 +298,7 @@ task<void> detail::join_all(coordinator& c, join_options options, std::source_lo
 }
 
 task<void> coordinator::join(join_options options, bool waits, std::source_location where) {
+  check_joining_thread();
   scheduler& sched = this_task::get_scheduler();
   const time_point stop_at = deadline_after(sched.now(), options.stop_after);
   bool in_time = false;
@@ -321,25 +317,6 @@ task<void> coordinator::join(join_options options, bool waits, std::source_locat
       late = std::current_exception();  // no memory for the timer or the message
     }
     if (waits) co_await wait_until(idle, no_deadline, where);
-  }
-  finish_join(std::move(late));
-}
-
-void coordinator::wait_join(const join_options& options, std::source_location where) {
-  const time_point stop_at = deadline_after(std::chrono::steady_clock::now(), options.stop_after);
-  const bool in_time = block_until(idle | stopped, stop_at, where);
-  if (!in_time) request_stop();
-  bool all_ended = in_time && is_idle();
-  std::exception_ptr late;
-  if (!all_ended) {
-    try {
-      const time_point end = end_of_grace(options, std::chrono::steady_clock::now());
-      all_ended = block_until(idle, end, where);
-      if (!all_ended) late = find_stragglers(options);
-    } catch (...) {
-      late = std::current_exception();
-    }
-    if (options.stragglers == straggler_policy::wait) block_until(idle, no_deadline, where);
   }
   finish_join(std::move(late));
 }

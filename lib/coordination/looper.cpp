@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "leat/async/detail/tick_schedule.hpp"
-#include "leat/async/detail/yield_turn.hpp"
+#include "leat/async/internal/tick_schedule.hpp"
+#include "leat/async/internal/yield_turn.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"

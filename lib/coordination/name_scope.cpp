@@ -1,4 +1,4 @@
-#include "coordination/name_scope.hpp"
+#include "coordination/internal/name_scope.hpp"
 
 namespace leat::detail {
 

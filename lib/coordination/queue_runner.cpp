@@ -52,23 +52,7 @@ void queue_runner::require_operations() const {
 
 // ------------------------------------------------------------------------------------------ start
 
-queue_runner_handle queue_runner::start(coordinator& coord) {
-  return start_in({.coord = &coord}, scheduler::current());
-}
-
-queue_runner_handle queue_runner::start(coordinator& coord, scheduler& on) {
-  return start_in({.coord = &coord}, &on);
-}
-
-queue_runner_handle queue_runner::start(task_group& group) {
-  return start_in({.group = &group}, scheduler::current());
-}
-
-queue_runner_handle queue_runner::start(task_group& group, scheduler& on) {
-  return start_in({.group = &group}, &on);
-}
-
-queue_runner_handle queue_runner::start_in(const detail::task_owner& owner, scheduler* on) {
+queue_runner_handle queue_runner::start_on(task_owner owner, scheduler* on) {
   LEAT_ASSERT(on != nullptr, "queue_runner::start() outside a scheduler: pass the scheduler");
   require_operations();
   const queue_runner_handle fresh(std::make_shared<detail::queue_runner_state>(config_, owner));
@@ -115,18 +99,6 @@ task<void> queue_runner::run(std::source_location where) {
   if (error) std::rethrow_exception(error);
 }
 
-void queue_runner::wait_run(scheduler& on, std::source_location where) {
-  task_group group(name());
-  std::exception_ptr error;
-  try {
-    if (!start(group, on)) throw_running(queue_name());
-  } catch (...) {
-    error = std::current_exception();
-  }
-  group.wait_join(where);
-  if (error) std::rethrow_exception(error);
-}
-
 // ----------------------------------------------------------------------------------------- queries
 
 queue_runner_handle queue_runner::last_start() const {
@@ -137,5 +109,13 @@ queue_runner_handle queue_runner::last_start() const {
 std::string queue_runner::name() const { return config_->name(); }
 
 const std::string& queue_runner::queue_name() const noexcept { return config_->queue.name(); }
+
+std::vector<std::string> queue_runner::operation_names() const {
+  std::vector<std::string> names;
+  for (const auto& p : config_->producers) names.push_back(p.name);
+  return names;
+}
+
+const queue_runner_options& queue_runner::options() const noexcept { return config_->options; }
 
 }  // namespace leat

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/internal/standard_error.hpp"
-#include "coordination/name_scope.hpp"
+#include "coordination/internal/name_scope.hpp"
 
 namespace leat {
 
@@ -23,9 +23,8 @@ std::vector<queue_runner*> queue_runner_collection::runners(std::string_view lis
   return found;
 }
 
-template <class Start>
-std::vector<queue_runner_handle> queue_runner_collection::start_each(std::string_view list,
-                                                                     Start start) const {
+std::vector<queue_runner_handle> queue_runner_collection::start_on(task_owner owner, scheduler* on,
+                                                                   std::string_view list) const {
   const std::vector<queue_runner*> all = runners(list);
   if (all.empty()) {
     const std::string name(list);
@@ -37,28 +36,8 @@ std::vector<queue_runner_handle> queue_runner_collection::start_each(std::string
   for (const queue_runner* r : all) r->require_operations();
   std::vector<queue_runner_handle> handles;
   handles.reserve(all.size());
-  for (queue_runner* r : all) handles.push_back(start(*r));
+  for (queue_runner* r : all) handles.push_back(r->start_on(owner, on));
   return handles;
-}
-
-std::vector<queue_runner_handle> queue_runner_collection::start(coordinator& coord,
-                                                                std::string_view list) const {
-  return start_each(list, [&](queue_runner& r) { return r.start(coord); });
-}
-
-std::vector<queue_runner_handle> queue_runner_collection::start(coordinator& coord, scheduler& on,
-                                                                std::string_view list) const {
-  return start_each(list, [&](queue_runner& r) { return r.start(coord, on); });
-}
-
-std::vector<queue_runner_handle> queue_runner_collection::start(task_group& group,
-                                                                std::string_view list) const {
-  return start_each(list, [&](queue_runner& r) { return r.start(group); });
-}
-
-std::vector<queue_runner_handle> queue_runner_collection::start(task_group& group, scheduler& on,
-                                                                std::string_view list) const {
-  return start_each(list, [&](queue_runner& r) { return r.start(group, on); });
 }
 
 }  // namespace leat

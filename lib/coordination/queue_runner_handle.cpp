@@ -43,11 +43,4 @@ task<void> queue_runner_handle::join(std::source_location where) const {
   return wait_for_end(state_, where);
 }
 
-void queue_runner_handle::wait_join(std::source_location where) const {
-  if (!state_) return;
-  const shared_state state = state_;
-  state->ended.wait_blocking(where);
-  state->rethrow_first();
-}
-
 }  // namespace leat

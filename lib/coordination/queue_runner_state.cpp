@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "coordination/root_cause.hpp"
-#include "leat/async/detail/yield_turn.hpp"
+#include "leat/async/internal/yield_turn.hpp"
 #include "leat/async/select.hpp"
 #include "leat/async/this_task.hpp"
 
@@ -21,16 +21,6 @@ queue_runner_state::queue_runner_state(std::shared_ptr<const queue_runner_config
       before_first_enqueue_(running_) {
   // One error per producer and a few of closing, so that no error is lost if memory runs out.
   errors_.reserve(running_ + 3);
-}
-
-std::exception_ptr task_owner::stop_error() const noexcept {
-  if (group) return group->first_error();
-  try {
-    coord->raise_requested_exception();
-  } catch (...) {
-    return std::current_exception();
-  }
-  return nullptr;
 }
 
 // ------------------------------------------------------------------------------------------ start
@@ -114,7 +104,7 @@ task<void> queue_runner_state::produce(std::shared_ptr<queue_runner_state> self,
     }
     self->finish_last_producer();
   }
-  if (self->owner_.coord) {
+  if (self->owner_.get_coordinator()) {
     if (error) std::rethrow_exception(error);
   } else if (last) {
     self->rethrow_first();  // not before the others have ended: it stops the group
@@ -135,7 +125,7 @@ std::exception_ptr queue_runner_state::to_producer_error(std::exception_ptr erro
 
 // A coordinator receives the error from the task, and stops the other tasks.
 void queue_runner_state::producer_failed(const std::exception_ptr& error, bool stopped) noexcept {
-  if (!owner_.coord) {
+  if (!owner_.get_coordinator()) {
     add_error(error);
   } else if (!stopped) {
     config_->queue.fail(root_cause(error));
@@ -147,8 +137,8 @@ void queue_runner_state::producer_failed(const std::exception_ptr& error, bool s
 // Called if no stop was requested. `failed`: the last producer failed; others may have failed
 // before.
 task<void> queue_runner_state::close_queue(bool failed) {
-  if (failed && owner_.coord) co_return;   // the stop that follows cancels
-  if (failed) ended_without_stop_ = true;  // the cancelling operation runs here
+  if (failed && owner_.get_coordinator()) co_return;  // the stop that follows cancels
+  if (failed) ended_without_stop_ = true;             // the cancelling operation runs here
   const named_operation& op = failed ? config_->options.cancel_op : config_->options.close_op;
   // Before the operation, so that consumers see the error when the operation closes the queue.
   const std::exception_ptr cause = first_error();
@@ -204,7 +194,7 @@ task<void> queue_runner_state::run_cancel_op_after_stop(std::shared_ptr<queue_ru
   if (!error) co_return;
   self->config_->queue.close_and_cancel();
   self->add_secondary(error);
-  if (!self->owner_.coord) std::rethrow_exception(error);
+  if (!self->owner_.get_coordinator()) std::rethrow_exception(error);
 }
 
 bool queue_runner_state::count_down_unless_last() noexcept {
@@ -256,8 +246,8 @@ void queue_runner_state::add_error(std::exception_ptr error) noexcept {
 }
 
 void queue_runner_state::add_secondary(std::exception_ptr error) {
-  if (owner_.coord) {
-    owner_.coord->add_secondary_error(std::move(error));
+  if (owner_.get_coordinator()) {
+    owner_.get_coordinator()->add_secondary_error(std::move(error));
   } else {
     add_error(std::move(error));
   }

@@ -11,6 +11,7 @@
 
 #include "leat/base/internal/thread_mutex.hpp"
 #include "leat/coordination/queue_runner.hpp"
+#include "leat/coordination/task_owner.hpp"
 #include "leat/sync/event.hpp"
 
 namespace leat::detail {
@@ -31,21 +32,6 @@ struct queue_runner_config {
   queue_base& queue;
   const queue_runner_options options;
   std::vector<producer> producers;
-};
-
-// The owner of the tasks of a start: exactly one member is set.
-struct task_owner {
-  coordinator* coord = nullptr;
-  task_group* group = nullptr;
-
-  void spawn_on(scheduler& s, task<void> t, const std::string& name) const {
-    coord ? coord->spawn_on(s, std::move(t), name) : group->spawn_on(s, std::move(t), name);
-  }
-  [[nodiscard]] std::stop_token get_stop_token() const {
-    return coord ? coord->get_stop_token() : group->get_stop_token();
-  }
-  // The error that has stopped it, or null.
-  [[nodiscard]] std::exception_ptr stop_error() const noexcept;
 };
 
 // One start of a runner. Shared by its tasks, the runner and the user: a task that has closed the

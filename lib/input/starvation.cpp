@@ -3,7 +3,7 @@
 #include <chrono>
 #include <string>
 
-#include "leat/input/detail/producer_list.hpp"
+#include "leat/coordination/internal/producer_list.hpp"
 
 namespace leat::detail {
 

@@ -6,17 +6,16 @@
 #include <string>
 #include <utility>
 
-#include "leat/async/detail/yield_turn.hpp"
+#include "leat/async/internal/yield_turn.hpp"
 #include "leat/base/random.hpp"
-#include "leat/pipeline/source/detail/reader_settings.hpp"
-#include "leat/pipeline/source/detail/saved_file_versions.hpp"
+#include "leat/pipeline/source/detail/indexed_state.hpp"
 #include "leat/pipeline/stage/detail/replay_log.hpp"
 
 namespace leat {
 namespace {
 
+using detail::indexed_state;
 using detail::origin;
-using detail::stage_state;
 
 class indexed_stage final : public detail::stage<record_selection> {
  public:
@@ -27,8 +26,6 @@ class indexed_stage final : public detail::stage<record_selection> {
         options_(std::move(options)),
         initial_seed_(options_.shuffle ? seed_or_random(options_.seed) : options_.seed.value_or(0)),
         seed_(initial_seed_) {}
-
-  void start(detail::pipeline_context&) override { metrics().add_task(); }
 
   task<bool> next(record_selection& block) override {
     const stage_work_timer here = working();
@@ -48,52 +45,36 @@ class indexed_stage final : public detail::stage<record_selection> {
   }
 
   std::string save_error() const override { return {}; }
-  void describe(std::vector<stage_state>& stages) const override {
-    stage_state s{
+  detail::saved_stage describe() const override {
+    detail::saved_stage s{
         .kind = "read_indexed",
         .name = metrics().name(),
-        .settings = {{"shard.last", static_cast<std::uint64_t>(options_.shard.remainder)}},
-        .world = options_.world};
-    detail::add_reader_settings(options_.file, s.settings);
-    detail::add_reader_settings(options_, s.settings);
-    stages.push_back(std::move(s));
+        .settings = {{"shard.last", static_cast<std::uint64_t>(options_.shard.remainder)},
+                     {"checks", static_cast<std::uint64_t>(options_.file.checks)},
+                     {"max_record_size", options_.file.max_record_size}},
+        .own = state_of({}).write(),
+        .make = &detail::make_state<indexed_state>};
+    detail::add_corruption_settings(
+        options_.corruption,
+        [&s](const char* name, std::uint64_t value) { s.settings.push_back({name, value}); });
+    return s;
   }
-  void save(detail::block_position before, detail::batch_numbers&,
-            std::vector<stage_state>& stages) const override {
-    describe(stages);
-    const std::uint64_t had = before.element;
-    stages.back().seed = seed_;
-    if (!reader_) return;
-    const log_entry* const at = replay_log_.find(before.block);
-    indexed_reader_state s = at ? at->before : reader_->state();
-    // Positions count records: with shard_by::records, the records of all ranks.
-    if (at && had > 0) {
-      if (s.epoch != at->epoch) {  // the old epoch had no record left
-        s.epoch = at->epoch;
-        s.position = 0;
-        s.parts.clear();
-      }
-      const bool has_rank_order = s.by == shard_by::files && s.parts.empty();
-      const std::uint64_t step = has_rank_order ? 1 : s.world_size;
-      s.position += had * step;
-      if (!at->positions_after.empty())
-        s.position = at->positions_after[static_cast<std::size_t>(had - 1)];
-      s.position = std::min(s.position, s.position_count());  // the last step may be incomplete
-    }
-    stages.back().reader = s.to_bytes();
-    stages.back().versions = versions();
+  detail::block_position save(detail::block_position before, detail::batch_numbers&,
+                              std::string& own) const override {
+    own = state_of(reader_ ? position_before(before).to_bytes() : std::string()).write();
+    return before;
   }
   void forget(std::uint64_t block) noexcept override { replay_log_.forget(block); }
-  task<void> restore(std::span<stage_state> stages) override {
-    const stage_state& s = stages.back();
+  task<void> restore(detail::stage_state& state) override {
+    const auto& s = static_cast<const indexed_state&>(state);
     if (s.seed) {
-      detail::require_seed(s.name, options_.seed, *s.seed);
+      detail::require_seed(metrics().name(), options_.seed, *s.seed);
       seed_ = *s.seed;
     }
     const bool has_rank_readers = !s.readers.empty();
     if (!has_rank_readers && s.reader.empty()) co_return;
     for (const std::string& reader : has_rank_readers ? s.readers : std::vector{s.reader}) {
-      require_epoch(indexed_reader_state::from_bytes(reader, s.name));
+      require_epoch(indexed_reader_state::from_bytes(reader, metrics().name()));
     }
     co_await open();
     try {
@@ -162,6 +143,37 @@ class indexed_stage final : public detail::stage<record_selection> {
     std::vector<std::uint64_t> positions_after = {};
     std::vector<origin> origins = {};
   };
+
+  [[nodiscard]] indexed_state state_of(std::string reader) const {
+    indexed_state s;
+    s.seed = seed_;
+    s.rank = options_.world;
+    if (!reader.empty()) s.versions = versions();
+    s.reader = std::move(reader);
+    return s;
+  }
+
+  // Returns the state of the reader before an element. Precondition: it is open.
+  [[nodiscard]] indexed_reader_state position_before(detail::block_position before) const {
+    const std::uint64_t had = before.element;
+    const log_entry* const at = replay_log_.find(before.block);
+    indexed_reader_state s = at ? at->before : reader_->state();
+    // Positions count records: with shard_by::records, the records of all ranks.
+    if (at && had > 0) {
+      if (s.epoch != at->epoch) {  // the old epoch had no record left
+        s.epoch = at->epoch;
+        s.position = 0;
+        s.parts.clear();
+      }
+      const bool has_rank_order = s.by == shard_by::files && s.parts.empty();
+      const std::uint64_t step = has_rank_order ? 1 : s.world_size;
+      s.position += had * step;
+      if (!at->positions_after.empty())
+        s.position = at->positions_after[static_cast<std::size_t>(had - 1)];
+      s.position = std::min(s.position, s.position_count());  // the last step may be incomplete
+    }
+    return s;
+  }
 
   // Rejects a state in an epoch after the last one.
   void require_epoch(const indexed_reader_state& s) const {
@@ -251,7 +263,7 @@ class indexed_stage final : public detail::stage<record_selection> {
 
 }  // namespace
 
-pipeline<record_selection> read_indexed(braced<std::vector<std::string>> files,
+pipeline<record_selection> read_indexed(option_list<std::string> files,
                                         indexed_reader_options given, pipeline_options options) {
   indexed_reader_options reader = std::move(given);  // see braced
   auto context = detail::make_pipeline_context(std::move(options));

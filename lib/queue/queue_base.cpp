@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/task_context.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/internal/assert.hpp"
@@ -147,7 +147,9 @@ void queue_base::close_now(work_list& woken, wait_outcome for_pushes) noexcept {
   close_pending_ = false;
   min_after_dequeue_ = 0;  // the remaining items may be drained
   while (detail::queue_waiter* w = pushers_.first()) {
-    if (claim_or_remove(*w)) complete_waiter(*w, for_pushes, woken);
+    if (!claim_or_remove(*w)) continue;
+    refused_ += w->count_ - w->moved_;
+    complete_waiter(*w, for_pushes, woken);
   }
 }
 
@@ -323,7 +325,7 @@ bool queue_base::begin_general(detail::queue_waiter& w) {
     (w.is_push() ? pushing_ : popping_).remember(w.task());
     if (w.is_push() && closed_) {
       w.outcome_ = cause_ ? wait_outcome::failed : wait_outcome::closed;
-      static_cast<void>(w.claim());
+      if (w.claim()) refused_ += w.count_;
       waits = false;
     } else {
       if (holds_items(w)) w.set(detail::queue_waiter::returning);
@@ -344,12 +346,18 @@ bool queue_base::begin_general(detail::queue_waiter& w) {
   return !waits;
 }
 
+void queue_base::count_refused() noexcept {
+  const change_lock lock(*this);
+  if (closed_) ++refused_;
+}
+
 bool queue_base::attempt(detail::queue_waiter& w, std::size_t wanted) {
   if (weighed_ && w.is_push()) weigh(w);
   work_list woken;
   {
     const change_lock lock(*this);
     if (w.is_push()) {
+      if (closed_) refused_ += w.count_;
       if (closed_ || !pushers_.empty()) return true;
       reserve_for(w);
       expect(w);

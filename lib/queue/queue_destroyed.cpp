@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
-#include "async/dump/dump_printers.hpp"
-#include "async/live_tasks_text.hpp"
+#include "async/dump/internal/dump_printers.hpp"
+#include "async/internal/live_tasks_text.hpp"
 #include "base/internal/exception_in_flight.hpp"
 #include "base/internal/standard_error.hpp"
 #include "leat/base/internal/assert.hpp"

@@ -7,7 +7,7 @@
 #include <ostream>
 #include <string>
 
-#include "async/dump/process_snapshot.hpp"
+#include "async/dump/internal/process_snapshot.hpp"
 #include "base/internal/append_text.hpp"
 #include "leat/async/wait_target.hpp"
 #include "leat/queue/memory_budget.hpp"
@@ -99,6 +99,7 @@ queue_statistics queue_base::counts_now() const noexcept {
   s.returned = returned_;
   s.push_waits = push_waits_;
   s.pop_waits = pop_waits_;
+  s.refused = refused_;
   s.closed = closed_;
   if (weighed_) add_weights_to(s);
   return s;
@@ -117,7 +118,9 @@ void queue_base::append_to(std::string& text) const {
   if (weighed_) detail::append_text(text, ", weight ", s.weight);
   if (s.max_weight != unbounded) detail::append_text(text, " of ", s.max_weight);
   if (s.provisional_pops > 0) detail::append_text(text, ", ", s.provisional_pops, " provisional");
-  text += s.closed ? ", closed)" : ")";
+  if (s.closed) text += ", closed";
+  if (s.refused > 0) detail::append_text(text, ", ", s.refused, " refused");
+  text += ')';
   if (!budget_) return;
   text += ", ";
   budget_->append_to(text);

@@ -3,7 +3,7 @@
 #include <ostream>
 #include <string>
 
-#include "async/dump/process_snapshot.hpp"
+#include "async/dump/internal/process_snapshot.hpp"
 #include "base/internal/append_text.hpp"
 #include "base/internal/error_text.hpp"
 #include "leat/base/error.hpp"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "async/live_tasks_text.hpp"
-#include "async/scope_registry.hpp"
+#include "async/internal/live_tasks_text.hpp"
+#include "async/internal/scope_registry.hpp"
 #include "base/internal/standard_error.hpp"
 #include "leat/base/internal/assert.hpp"
 
@@ -14,19 +14,16 @@ namespace {
 // Tasks that still run after a stop request and this many items are not going to finish.
 constexpr std::size_t max_unwind_items = 1'000'000;
 
-// 2000-01-01 00:00 UTC.
-constexpr std::chrono::seconds wall_clock_begin{946'684'800};
-
 }  // namespace
+
+virtual_scheduler::virtual_scheduler(simulated_process* process)
+    : process_(process ? *process : own_process_) {
+  set_service<process_environment>(&process_);
+}
 
 virtual_scheduler::~virtual_scheduler() {
   return_pool();
   answer_dump_queries();
-}
-
-wall_time_point virtual_scheduler::wall_time() const noexcept {
-  const auto since = wall_clock_begin + now_.time_since_epoch() + wall_offset_;
-  return wall_time_point(std::chrono::duration_cast<wall_time_point::duration>(since));
 }
 
 std::size_t virtual_scheduler::ready() {

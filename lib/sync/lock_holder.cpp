@@ -2,8 +2,8 @@
 #include <string>
 #include <string_view>
 
-#include "async/dump/dump_printers.hpp"
-#include "async/dump/process_snapshot.hpp"
+#include "async/dump/internal/dump_printers.hpp"
+#include "async/dump/internal/process_snapshot.hpp"
 #include "leat/sync/detail/semaphore_base.hpp"
 
 namespace leat::detail {

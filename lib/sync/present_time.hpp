@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/base/clock.hpp"
 
 namespace leat::detail {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "async/scope_registry.hpp"
+#include "async/internal/scope_registry.hpp"
 #include "base/internal/exception_in_flight.hpp"
 #include "base/internal/standard_error.hpp"
 #include "leat/base/internal/assert.hpp"

@@ -4,13 +4,13 @@
 #include <cstdlib>
 #include <string>
 
-#include "async/dump/dump_printers.hpp"
-#include "async/dump/process_snapshot.hpp"
-#include "async/live_tasks_text.hpp"
+#include "async/dump/internal/dump_printers.hpp"
+#include "async/dump/internal/process_snapshot.hpp"
+#include "async/internal/live_tasks_text.hpp"
 #include "base/internal/append_text.hpp"
 #include "base/internal/exception_in_flight.hpp"
 #include "base/internal/standard_error.hpp"
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/base/internal/assert.hpp"
 #include "sync/present_time.hpp"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "leat/base/error.hpp"
-#include "tensor/tensor_builder.hpp"
+#include "tensor/internal/tensor_builder.hpp"
 
 namespace leat {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tensor/tensor_builder.hpp"
+#include "tensor/internal/tensor_builder.hpp"
 #include "tensor/tensor_rows.hpp"
 
 namespace leat::detail {

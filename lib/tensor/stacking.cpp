@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "leat/base/error.hpp"
-#include "tensor/tensor_builder.hpp"
+#include "tensor/internal/tensor_builder.hpp"
 #include "tensor/tensor_rows.hpp"
 
 namespace leat {

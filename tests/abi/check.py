@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The shared library has the soname of its version, and exports the public symbols that symbols.txt lists.
+"""Each shared library has the soname of its version, and exports the public symbols that symbols/NAME.txt lists.
 
-    check.py LIBRARY VERSION                compares; VERSION is that of the project, as 0.2.0
-    check.py LIBRARY VERSION --record       writes the list: ninja -C BUILD record-symbols
-    check.py LIBRARY VERSION --against OLD  compares all symbols, the private ones too, with those of the
-                                            library OLD of a release
+    check.py VERSION LIBRARY...             compares; VERSION is that of the project, as 0.2.0
+    check.py VERSION LIBRARY... --record    writes the lists: ninja -C BUILD record-symbols
+    check.py VERSION LIBRARY --against OLD  compares all symbols, the private ones too, with those of the library OLD
+                                            of a release
 
-The list has the functions and variables that no other compiler or optimisation level leaves out, without those of
+A list has the functions and variables that no other compiler or optimisation level leaves out, without those of
 namespace leat::detail. Of weak symbols (inline functions, templates) the name alone is checked: they belong to leat,
 or are the state of Asio that a process must have once, see lib/leat.map.
 """
@@ -20,8 +20,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'checks'))
 from leat_symbols import demangle, is_of_leat, symbols_of  # noqa: E402
 
-library, version = sys.argv[1:3]
-RECORDED = pathlib.Path(__file__).resolve().with_name('symbols.txt')
+LISTS = pathlib.Path(__file__).resolve().with_name('symbols')
 # In namespace detail itself; a parameter may be of such a type.
 PRIVATE = re.compile(r'^(?:\w+ for )?(?:non-virtual thunk to )?leat::(?:\w+::)*detail::')
 STATE_OF_ASIO = re.compile(r'_Z(GV)?ZN4asio|_ZN4asio6detail\S*(value_|top_)E$')
@@ -31,9 +30,13 @@ def output_of(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def wrong_soname():
+def name_of(library):
+    return re.match(r'lib(leat-\w+)\.so', pathlib.Path(library).name)[1]
+
+
+def wrong_soname(library, version):
     parts = version.split('.')
-    wanted = 'libleat.so.' + ('.'.join(parts[:2]) if parts[0] == '0' else parts[0])
+    wanted = f'lib{name_of(library)}.so.' + ('.'.join(parts[:2]) if parts[0] == '0' else parts[0])
     found = re.search(r'SONAME.*\[(.*)\]', output_of('readelf', '--dynamic', '--wide', library))
     return [] if found and found[1] == wanted else [f'soname: {found and found[1]}, not {wanted}']
 
@@ -55,14 +58,23 @@ def differences(before, after):
     return [line for line in changes if not line.startswith('@')]
 
 
-names = strong_names(library)
-public = [name for name in names if not PRIVATE.match(name)]
-problems = [*wrong_soname(), *foreign(symbols_of(library, '--dynamic'))]
-if '--against' in sys.argv:
-    problems += differences(strong_names(sys.argv[4]), names)
-elif '--record' in sys.argv:
-    RECORDED.write_text('\n'.join(public) + '\n')
-elif found := differences(RECORDED.read_text().splitlines(), public):
-    problems += [*found, 'The ABI has changed. If that is intended: ninja -C BUILD record-symbols']
+def problems_of(library, version, how):
+    names = strong_names(library)
+    public = [name for name in names if not PRIVATE.match(name)]
+    yield from wrong_soname(library, version)
+    yield from foreign(symbols_of(library, '--dynamic'))
+    recorded = LISTS / f'{name_of(library)}.txt'
+    if how[:1] == ['--against']:
+        yield from differences(strong_names(how[1]), names)
+    elif how == ['--record']:
+        LISTS.mkdir(exist_ok=True)
+        recorded.write_text('\n'.join(public) + '\n')
+    elif found := differences(recorded.read_text().splitlines(), public):
+        yield from [f'{library}:', *found, 'The ABI has changed. If that is intended: ninja -C BUILD record-symbols']
+
+
+version, *arguments = sys.argv[1:]
+how = next((i for i, a in enumerate(arguments) if a.startswith('--')), len(arguments))
+problems = [p for library in arguments[:how] for p in problems_of(library, version, arguments[how:])]
 print('\n'.join(problems))
 sys.exit(1 if problems else 0)

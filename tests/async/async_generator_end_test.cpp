@@ -1,35 +1,13 @@
 // Generators that end early: by a stop, a limit, their destruction, or that of their scheduler.
 
-#include <chrono>
-#include <cstddef>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
 #include <variant>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/async_generator.hpp"
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/async/when_all.hpp"
-#include "leat/base/error.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
-#include "support/outcome_of.hpp"
 
 namespace async_generator_end_test {
 
-using namespace std::chrono_literals;
 using leat::async_generator;
-using leat::task;
-using leat::task_group;
 using leat_test::asio_loop;
 using leat_test::embedded_loop;
 
@@ -60,7 +38,7 @@ async_generator<int> forward(int& bodies) {
 async_generator<int> yield_after_stop(int& bodies) {
   const counted c(bodies);
   const auto [ec] = co_await leat::as_tuple(leat::sleep_for(1h));
-  co_yield ec == leat::errc::cancelled ? 100 : 0;
+  co_yield ec == errc::cancelled ? 100 : 0;
   co_yield 101;
 }
 
@@ -94,12 +72,12 @@ TEMPLATE_TEST_CASE("async_generator: a loop may end between a value and the task
 task<> read_one(async_generator<int>& all) { static_cast<void>(co_await all.next()); }
 
 task<leat_test::outcome> outcome_of_next(async_generator<int>& all) {
-  co_return co_await leat_test::outcome_of(read_one(all));
+  co_return co_await outcome_of(read_one(all));
 }
 
 // --------------------------------------------------------------------------------- destroyed
 
-LEAT_TEST("async_generator: destroyed before its start, it destroys its arguments", "[async]") {
+LEAT_TEST("async_generator: destroyed before its start, it destroys its arguments") {
   const auto argument = std::make_shared<int>(1);
   {
     const auto body = [](std::shared_ptr<int> p) -> async_generator<int> { co_yield *p; };
@@ -110,8 +88,7 @@ LEAT_TEST("async_generator: destroyed before its start, it destroys its argument
   co_return;
 }
 
-LEAT_TEST("async_generator: destroyed at a co_yield, it destroys the locals of its body",
-          "[async]") {
+LEAT_TEST("async_generator: destroyed at a co_yield, it destroys the locals of its body") {
   int bodies = 0;
   {
     auto all = forward(bodies);
@@ -121,7 +98,7 @@ LEAT_TEST("async_generator: destroyed at a co_yield, it destroys the locals of i
   CHECK(bodies == 0);
 }
 
-LEAT_TEST("async_generator: an assignment destroys the generator that it replaces", "[async]") {
+LEAT_TEST("async_generator: an assignment destroys the generator that it replaces") {
   int bodies = 0;
   auto all = slow_count(bodies);
   CHECK(co_await all.next() == 1);
@@ -129,8 +106,7 @@ LEAT_TEST("async_generator: an assignment destroys the generator that it replace
   CHECK(bodies == 0);
 }
 
-LEAT_TEST("async_generator: locals of the body are destroyed before next() reports the end",
-          "[async]") {
+LEAT_TEST("async_generator: locals of the body are destroyed before next() reports the end") {
   int bodies = 0;
   const auto body = [](int& n) -> async_generator<int> {
     const counted c(n);
@@ -145,7 +121,7 @@ LEAT_TEST("async_generator: locals of the body are destroyed before next() repor
 
 // ------------------------------------------------------------------------------------- stop
 
-LEAT_TEST("async_generator: a stop ends the wait in the body, and each later next()", "[async]") {
+LEAT_TEST("async_generator: a stop ends the wait in the body, and each later next()") {
   int bodies = 0;
   auto all = slow_count(bodies, 1h);
   std::vector<int> values;
@@ -157,10 +133,10 @@ LEAT_TEST("async_generator: a stop ends the wait in the body, and each later nex
   co_await group.join();
   CHECK(bodies == 0);
   const leat_test::outcome later = co_await outcome_of_next(all);
-  CHECK(later.code == leat::errc::cancelled);
+  CHECK(later.code == errc::cancelled);
 }
 
-LEAT_TEST("async_generator: a body that catches a stop can yield another value", "[async]") {
+LEAT_TEST("async_generator: a body that catches a stop can yield another value") {
   int bodies = 0;
   auto all = yield_after_stop(bodies);
   std::vector<int> values;
@@ -174,12 +150,11 @@ LEAT_TEST("async_generator: a body that catches a stop can yield another value",
 
 // ----------------------------------------------------------------------------------- limits
 
-LEAT_TEST("async_generator: with_timeout() returns a value that arrives in time", "[async]") {
+LEAT_TEST("async_generator: with_timeout() returns a value that arrives in time") {
   int bodies = 0;
   auto all = slow_count(bodies);
   for (int i = 1; i <= 3; ++i) {
-    const auto value = co_await leat::with_timeout(all.next(), 2s);
-    CHECK(value == i);
+    CHECK(co_await leat::with_timeout(all.next(), 2s) == i);
   }
 }
 
@@ -187,20 +162,19 @@ task<> read_with_timeout(async_generator<int>& all) {
   static_cast<void>(co_await leat::with_timeout(all.next(), 2s));
 }
 
-LEAT_TEST("async_generator: a limit that expires ends the generator", "[async]") {
+LEAT_TEST("async_generator: a limit that expires ends the generator") {
   int bodies = 0;
   auto all = slow_count(bodies, 1h);
   CHECK(co_await all.next() == 1);
-  const leat_test::outcome expired = co_await leat_test::outcome_of(read_with_timeout(all));
-  CHECK(expired.code == leat::errc::deadline_exceeded);
-  CHECK(expired.text.find("sleep") != std::string::npos);
+  const leat_test::outcome expired = co_await outcome_of(read_with_timeout(all));
+  CHECK(expired.code == errc::deadline_exceeded);
+  CHECK(contains(expired.text, "sleep"));
   CHECK(bodies == 0);
   const leat_test::outcome later = co_await outcome_of_next(all);
-  CHECK(later.code == leat::errc::cancelled);
+  CHECK(later.code == errc::cancelled);
 }
 
-LEAT_TEST("async_generator: a value that is yielded despite an expired limit is returned",
-          "[async]") {
+LEAT_TEST("async_generator: a value that is yielded despite an expired limit is returned") {
   int bodies = 0;
   auto all = yield_after_stop(bodies);
   const auto [ec, value] = co_await leat::as_tuple(leat::with_timeout(all.next(), 1s));
@@ -209,7 +183,7 @@ LEAT_TEST("async_generator: a value that is yielded despite an expired limit is 
   CHECK(co_await all.next() == 101);
 }
 
-LEAT_TEST("async_generator: select() accepts next() next to other operations", "[async]") {
+LEAT_TEST("async_generator: select() accepts next() next to other operations") {
   int bodies = 0;
   auto all = slow_count(bodies);
   auto first = co_await leat::select(leat::sleep_for(10s), all.next());
@@ -220,39 +194,36 @@ LEAT_TEST("async_generator: select() accepts next() next to other operations", "
   CHECK(third.index() == 1);
   CHECK(bodies == 0);
   const leat_test::outcome later = co_await outcome_of_next(all);
-  CHECK(later.code == leat::errc::cancelled);
+  CHECK(later.code == errc::cancelled);
 }
 
 // ---------------------------------------------------------------------------------- misuse
 
-TEST_CASE("async_generator: next() of an empty generator ends the process with a message",
-          "[async]") {
+TEST_CASE("async_generator: next() of an empty generator ends the process with a message") {
   const std::string said = leat_test::abort_message([] {
-    leat::sync_wait([]() -> task<> {
+    leat::block_on([]() -> task<> {
       async_generator<int> empty;
       co_await empty.next();
     }());
   });
-  CHECK(said.find("next() of an empty async_generator") != std::string::npos);
+  CHECK(contains(said, "next() of an empty async_generator"));
 }
 
-TEST_CASE("async_generator: two calls of next() at a time end the process with a message",
-          "[async]") {
+TEST_CASE("async_generator: two calls of next() at a time end the process with a message") {
   const std::string said = leat_test::abort_message([] {
-    leat::sync_wait([]() -> task<> {
+    leat::block_on([]() -> task<> {
       int bodies = 0;
       auto all = slow_count(bodies);
       co_await all.next();
       co_await leat::when_all(read_one(all), read_one(all));
     }());
   });
-  CHECK(said.find("whose previous next() is still in progress") != std::string::npos);
+  CHECK(contains(said, "whose previous next() is still in progress"));
 }
 
-TEST_CASE("async_generator: a generator that awaits itself ends the process with a message",
-          "[async]") {
+TEST_CASE("async_generator: a generator that awaits itself ends the process with a message") {
   const std::string said = leat_test::abort_message([] {
-    leat::sync_wait([]() -> task<> {
+    leat::block_on([]() -> task<> {
       async_generator<int> all;
       all = [](async_generator<int>& self) -> async_generator<int> {
         co_yield *co_await self.next();
@@ -260,14 +231,14 @@ TEST_CASE("async_generator: a generator that awaits itself ends the process with
       co_await all.next();
     }());
   });
-  CHECK(said.find("never in the generator itself") != std::string::npos);
+  CHECK(contains(said, "never in the generator itself"));
 }
 
 // Calls `f` while a task waits in next().
 template <class F>
 std::string abort_message_during_next(F f) {
   return leat_test::abort_message([&f] {
-    leat::sync_wait([](F& g) -> task<> {
+    leat::block_on([](F& g) -> task<> {
       int bodies = 0;
       std::optional all(slow_count(bodies, 1ms));
       co_await all->next();
@@ -280,25 +251,24 @@ std::string abort_message_during_next(F f) {
   });
 }
 
-TEST_CASE("async_generator: destroyed during next(), it ends the process with a message",
-          "[async]") {
+TEST_CASE("async_generator: destroyed during next(), it ends the process with a message") {
   const std::string said =
       abort_message_during_next([](std::optional<async_generator<int>>& all) { all.reset(); });
-  CHECK(said.find("destroyed while its next() is in progress") != std::string::npos);
+  CHECK(contains(said, "destroyed while its next() is in progress"));
 }
 
-TEST_CASE("async_generator: moved during next(), it ends the process with a message", "[async]") {
+TEST_CASE("async_generator: moved during next(), it ends the process with a message") {
   const std::string said = abort_message_during_next([](std::optional<async_generator<int>>& all) {
     const async_generator<int> other = std::move(*all);
   });
-  CHECK(said.find("moved while its next() is in progress") != std::string::npos);
+  CHECK(contains(said, "moved while its next() is in progress"));
 }
 
 // Calls `f` while a task has received a value, but waits for its turn.
 template <class F>
 std::string abort_message_before_turn(F f) {
   return leat_test::abort_message([&f] {
-    leat::sync_wait([](F& g) -> task<> {
+    leat::block_on([](F& g) -> task<> {
       std::optional all([]() -> async_generator<int> {
         for (int i = 0;; ++i) co_yield i;
       }());
@@ -314,21 +284,21 @@ std::string abort_message_before_turn(F f) {
   });
 }
 
-TEST_CASE("async_generator: next() is in progress until its task has the value", "[async]") {
+TEST_CASE("async_generator: next() is in progress until its task has the value") {
   using generator = std::optional<async_generator<int>>;
   const std::string destroyed = abort_message_before_turn([](generator& all) -> task<> {
     all.reset();
     co_return;
   });
-  CHECK(destroyed.find("destroyed while its next() is in progress") != std::string::npos);
+  CHECK(contains(destroyed, "destroyed while its next() is in progress"));
   const std::string moved = abort_message_before_turn([](generator& all) -> task<> {
     const async_generator<int> other = std::move(*all);
     co_return;
   });
-  CHECK(moved.find("moved while its next() is in progress") != std::string::npos);
+  CHECK(contains(moved, "moved while its next() is in progress"));
   const std::string twice =
       abort_message_before_turn([](generator& all) -> task<> { co_await read_one(*all); });
-  CHECK(twice.find("previous next() is still in progress") != std::string::npos);
+  CHECK(contains(twice, "previous next() is still in progress"));
 }
 
 // ----------------------------------------------------------------------------- scheduler end
@@ -421,11 +391,7 @@ task<> read_fast_sibling(int& bodies) {
   co_await group.join();
 }
 
-struct scenario {
-  const char* name;
-  task<> (*run)(int& bodies);
-};
-const scenario scenarios[] = {
+const leat_test::scenario scenarios[] = {
     {"generator in the task that awaits next()", own_and_read},
     {"generator at a co_yield", own_and_stay},
     {"generator in a generator", nested},
@@ -441,29 +407,7 @@ const scenario scenarios[] = {
 
 // The loop has run `turns` times when it is destroyed.
 TEMPLATE_TEST_CASE("scheduler end: generators are destroyed", "[async]", asio_loop, embedded_loop) {
-  for (const scenario& s : scenarios) {
-    for (int turns = 0; turns < 6; ++turns) {
-      for (const bool stop : {false, true}) {
-        INFO(s.name << ", " << turns << " turns, stop " << stop);
-        int bodies = 0;
-        task_group group;
-        {
-          TestType loop;
-          group.spawn_on(loop.get_scheduler(), s.run(bodies), "caller");
-          for (int i = 0; i < turns; ++i) loop.run_one_turn();
-          if (stop) group.request_stop();
-          loop.end();
-        }
-        CHECK(bodies == 0);
-        CHECK(group.live_tasks() == 0);
-        try {
-          group.wait_join();
-        } catch (const leat::failure& e) {
-          CHECK(e.code() == leat::errc::cancelled);
-        }
-      }
-    }
-  }
+  leat_test::check_ends<TestType>(scenarios, 6);
 }
 
 }  // namespace async_generator_end_test

@@ -1,24 +1,9 @@
 #include "leat/async/async_generator.hpp"
 
-#include <chrono>
-#include <memory>
-#include <optional>
-#include <string>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 #include <asio/io_context.hpp>
 
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/loop/async_run.hpp"
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/async/when_all.hpp"
-#include "leat/base/error.hpp"
 #include "support/dump.hpp"
 #include "support/foreign_coroutine.hpp"
 #include "support/leat_test.hpp"
@@ -27,9 +12,7 @@
 
 namespace async_generator_test {
 
-using namespace std::chrono_literals;
 using leat::async_generator;
-using leat::task;
 using leat_test::tracked;
 
 static_assert(!std::is_copy_constructible_v<async_generator<int>>);
@@ -48,19 +31,18 @@ task<std::vector<int>> collect(async_generator<int> all) {
 
 // ----------------------------------------------------------------------------------- values
 
-LEAT_TEST("async_generator: next() returns each value in order, then an empty optional",
-          "[async]") {
+LEAT_TEST("async_generator: next() returns each value in order, then an empty optional") {
   auto all = count_to(3);
   for (int i = 1; i <= 3; ++i) CHECK(co_await all.next() == i);
   for (int i = 0; i < 3; ++i) CHECK(co_await all.next() == std::nullopt);
 }
 
-LEAT_TEST("async_generator: a body without values ends immediately", "[async]") {
+LEAT_TEST("async_generator: a body without values ends immediately") {
   auto none = count_to(0);
   CHECK(co_await none.next() == std::nullopt);
 }
 
-LEAT_TEST("async_generator: does not start before next()", "[async]") {
+LEAT_TEST("async_generator: does not start before next()") {
   bool started = false;
   const auto body = [](bool& s) -> async_generator<int> {
     s = true;
@@ -83,8 +65,7 @@ async_generator<std::string> texts() {
   co_yield std::move(kept);
 }
 
-LEAT_TEST("async_generator: co_yield accepts lvalues, temporaries, braces and other types",
-          "[async]") {
+LEAT_TEST("async_generator: co_yield accepts lvalues, temporaries, braces and other types") {
   auto all = texts();
   CHECK(co_await all.next() == "an object that remains in the body");
   CHECK(co_await all.next() == "a constant");
@@ -112,7 +93,7 @@ async_generator<record> records(int n) {
   }
 }
 
-LEAT_TEST("async_generator: yields aggregates that can only be moved", "[async]") {
+LEAT_TEST("async_generator: yields aggregates that can only be moved") {
   auto all = records(3);
   for (int i = 0; i < 3; ++i) {
     auto first = co_await all.next();
@@ -135,7 +116,7 @@ async_generator<tracked> yield_tracked(leat_test::counts& c) {
   co_yield std::move(local);
 }
 
-LEAT_TEST("async_generator: a value is moved once, and copied only from an lvalue", "[async]") {
+LEAT_TEST("async_generator: a value is moved once, and copied only from an lvalue") {
   leat_test::counts counts;
   {
     auto all = yield_tracked(counts);
@@ -157,7 +138,7 @@ LEAT_TEST("async_generator: a value is moved once, and copied only from an lvalu
   CHECK(counts.objects == 0);
 }
 
-LEAT_TEST("async_generator: values may be of a type without a default constructor", "[async]") {
+LEAT_TEST("async_generator: values may be of a type without a default constructor") {
   struct no_default {
     explicit no_default(int n) : value(n) {}
     int value;
@@ -168,7 +149,7 @@ LEAT_TEST("async_generator: values may be of a type without a default constructo
   CHECK(value->value == 5);
 }
 
-LEAT_TEST("async_generator: can be moved between two values, and assigned", "[async]") {
+LEAT_TEST("async_generator: can be moved between two values, and assigned") {
   auto first = count_to(3);
   CHECK(co_await first.next() == 1);
   async_generator<int> second = std::move(first);
@@ -184,11 +165,11 @@ LEAT_TEST("async_generator: can be moved between two values, and assigned", "[as
   CHECK(rest == std::vector<int>{1, 2});
 }
 
-LEAT_TEST("async_generator: a generator that never waits lets other tasks run", "[async]") {
+LEAT_TEST("async_generator: a generator that never waits lets other tasks run") {
   constexpr int count = 10'000;
   int turns = 0;
   bool ended = false;
-  leat::task_group group;
+  task_group group;
   group.spawn([](int& n, const bool& end) -> task<> {
     while (!end) {
       co_await leat::this_task::yield();
@@ -225,14 +206,14 @@ async_generator<int> awaits_everything() {
   co_yield b;
   auto won = co_await leat::select(later(4), leat::sleep_for(1h));
   co_yield std::get<0>(won);
-  leat::task_group group;
+  task_group group;
   group.spawn([]() -> task<> { co_await leat::sleep_for(1s); });
   co_await group.join();
   auto inner = slow_count(2);
   while (const auto v = co_await inner.next()) co_yield *v + 4;
 }
 
-LEAT_TEST("async_generator: the body awaits everything that a task can await", "[async]") {
+LEAT_TEST("async_generator: the body awaits everything that a task can await") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   const std::vector<int> values = co_await collect(awaits_everything());
@@ -251,19 +232,18 @@ task<> read_name(async_generator<std::string>& all, std::string& name) {
   name = *co_await all.next();
 }
 
-LEAT_TEST("async_generator: the body runs in the task that awaits next()", "[async]") {
+LEAT_TEST("async_generator: the body runs in the task that awaits next()") {
   auto all = names();
   std::string a;
   std::string b;
-  leat::task_group group;
+  task_group group;
   group.spawn(read_name(all, a), "first");
   group.spawn(read_name(all, b), "second");
   co_await group.join();
   CHECK((a == "first" ? b == "second" : a == "second" && b == "first"));
 }
 
-TEST_CASE("async_generator: tasks of several schedulers may call next() one after the other",
-          "[async]") {
+TEST_CASE("async_generator: tasks of several schedulers may call next() one after the other") {
   leat::runtime rt({.threads = 3});
   async_generator<int> all = slow_count(0);
   all = []() -> async_generator<int> {
@@ -275,9 +255,9 @@ TEST_CASE("async_generator: tasks of several schedulers may call next() one afte
   const auto read = [&](int& value) -> task<> { value = *co_await all.next(); };
   for (int i = 0; i < 30; ++i) {
     int value = -1;
-    leat::task_group group;
+    task_group group;
     group.spawn_on(rt.get_scheduler(static_cast<std::size_t>(i) % rt.size()), read(value));
-    group.wait_join();
+    leat::block_on(group.join());
     CHECK(value == i);
   }
 }
@@ -291,7 +271,7 @@ async_generator<int> look(leat_test::stack_use& stack, int n) {
   }
 }
 
-LEAT_TEST("async_generator: a million values need no more stack than one", "[async]") {
+LEAT_TEST("async_generator: a million values need no more stack than one") {
   leat_test::stack_use stack;
   auto all = look(stack, 1'000'000);
   std::int64_t sum = 0;
@@ -311,7 +291,7 @@ async_generator<int> nested(leat_test::stack_use& stack, int depth) {
   while (const auto v = co_await inner.next()) co_yield *v + 1;
 }
 
-LEAT_TEST("async_generator: 1,000 nested generators need no more stack than one", "[async]") {
+LEAT_TEST("async_generator: 1,000 nested generators need no more stack than one") {
   leat_test::stack_use stack;
   auto all = nested(stack, 1000);
   CHECK(co_await all.next() == 1001);
@@ -324,32 +304,21 @@ LEAT_TEST("async_generator: 1,000 nested generators need no more stack than one"
 
 async_generator<int> fail_after(int n) {
   for (int i = 1; i <= n; ++i) co_yield i;
-  throw leat::failure(leat::errc::out_of_range, "after " + std::to_string(n));
+  throw leat::failure(errc::out_of_range, "after " + std::to_string(n));
 }
 
-task<std::string> error_of_next(async_generator<int>& all) {
-  try {
-    co_await all.next();
-  } catch (const leat::failure& e) {
-    co_return e.what();
-  }
-  co_return "";
-}
-
-LEAT_TEST("async_generator: next() throws the exception of the body, and later calls again",
-          "[async]") {
+LEAT_TEST("async_generator: next() throws the exception of the body, and later calls again") {
   for (const int n : {0, 2}) {
     auto all = fail_after(n);
     for (int i = 1; i <= n; ++i) CHECK(co_await all.next() == i);
     for (int i = 0; i < 2; ++i) {
-      const std::string error = co_await error_of_next(all);
-      CHECK(error == "after " + std::to_string(n) + ": out of range");
+      CHECK(co_await message_of<leat::failure>(all.next()) ==
+            "after " + std::to_string(n) + ": out of range");
     }
   }
 }
 
-LEAT_TEST("async_generator: as_tuple() returns the code of the exception, or the value",
-          "[async]") {
+LEAT_TEST("async_generator: as_tuple() returns the code of the exception, or the value") {
   auto all = fail_after(1);
   {
     const auto [ec, value] = co_await leat::as_tuple(all.next());
@@ -358,7 +327,7 @@ LEAT_TEST("async_generator: as_tuple() returns the code of the exception, or the
   }
   for (int i = 0; i < 2; ++i) {
     const auto [ec, value] = co_await leat::as_tuple(all.next());
-    CHECK(ec == leat::errc::out_of_range);
+    CHECK(ec == errc::out_of_range);
     CHECK(value == std::nullopt);
   }
   auto none = count_to(0);
@@ -367,7 +336,7 @@ LEAT_TEST("async_generator: as_tuple() returns the code of the exception, or the
   CHECK(value == std::nullopt);
 }
 
-LEAT_TEST("async_generator: the body may catch the error of a nested generator", "[async]") {
+LEAT_TEST("async_generator: the body may catch the error of a nested generator") {
   const auto body = []() -> async_generator<int> {
     auto inner = fail_after(1);
     std::string error;
@@ -384,12 +353,12 @@ LEAT_TEST("async_generator: the body may catch the error of a nested generator",
 
 // ------------------------------------------------------------------------------------- dump
 
-LEAT_TEST("async_generator: a dump lists the wait in the body and each awaited next()", "[async]") {
+LEAT_TEST("async_generator: a dump lists the wait in the body and each awaited next()") {
   const auto outer = []() -> async_generator<int> {
     auto inner = slow_count(1);
     while (const auto v = co_await inner.next()) co_yield *v;
   };
-  leat::task_group group;
+  task_group group;
   group.spawn([](async_generator<int> all) -> task<> { co_await all.next(); }(outer()), "reader");
   co_await leat::this_task::yield();
   const std::string text = leat_test::dump();
@@ -415,7 +384,7 @@ leat_test::foreign_coroutine read_in_foreign_coroutine(async_generator<int>& all
   CHECK_FALSE(refused);
 }
 
-TEST_CASE("async_generator: a coroutine of another library can await next()", "[async]") {
+TEST_CASE("async_generator: a coroutine of another library can await next()") {
   asio::io_context io;
   static_cast<void>(leat::get_scheduler(io));
   async_generator<int> all = []() -> async_generator<int> {
@@ -437,8 +406,7 @@ leat_test::foreign_coroutine read_as_tuple(async_generator<int>& all, std::error
   error = ec;
 }
 
-TEST_CASE("async_generator: as_tuple() of next() outside leat fails with failed_precondition",
-          "[async]") {
+TEST_CASE("async_generator: as_tuple() of next() outside leat fails with failed_precondition") {
   asio::io_context io;
   static_cast<void>(leat::get_scheduler(io));
   async_generator<int> all = count_to(1);
@@ -446,11 +414,11 @@ TEST_CASE("async_generator: as_tuple() of next() outside leat fails with failed_
   leat_test::foreign_coroutine reader{};
   asio::post(io, [&] { reader = read_as_tuple(all, error); });
   io.run();
-  CHECK(error == leat::errc::failed_precondition);
+  CHECK(error == errc::failed_precondition);
   reader.handle.destroy();
 }
 
-TEST_CASE("async_generator: async_run() accepts a callable that returns next()", "[async]") {
+TEST_CASE("async_generator: async_run() accepts a callable that returns next()") {
   asio::io_context io;
   async_generator<int> all = count_to(1);
   std::optional<int> received;

@@ -11,7 +11,7 @@
 #include <variant>
 
 #include "leat/async/detail/select_state.hpp"
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/scheduler/timer_heap.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/base/error.hpp"
@@ -118,7 +118,7 @@ class select_branch<transfer> : private timer {
     if (error_) throw failure(error_, "transfer: " + std::to_string(moved_) + " moved");
     return moved_;
   }
-  std::tuple<std::error_code, int> tuple() noexcept { return {error_, moved_}; }
+  leat::operation_result<int> tuple() noexcept { return {error_, moved_}; }
   void describe(std::ostream& out) const {
     out << "transfer" << (cancelled_ ? ", cancelled, not ended yet" : "");
   }

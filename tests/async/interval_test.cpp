@@ -1,31 +1,18 @@
 #include "leat/async/interval.hpp"
 
-#include <chrono>
-#include <string>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include <asio/post.hpp>
 
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "support/dump.hpp"
 #include "support/foreign_coroutine.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
-#include "support/outcome_of.hpp"
 
 namespace interval_test {
 
-using namespace std::chrono_literals;
 using leat::interval;
 using leat::missed_tick_policy;
-using leat::task;
 using milliseconds = std::vector<std::chrono::milliseconds>;
 
 // The times at which the ticks completed, and their scheduled times, since the call. `busy` is how
@@ -52,8 +39,7 @@ task<ticks> run(interval& every, const std::vector<leat::duration>& busy) {
 
 // --------------------------------------------------------------------------------- schedule
 
-LEAT_TEST("interval: the first tick is immediate, and the durations of the body do not add up",
-          "[async]") {
+LEAT_TEST("interval: the first tick is immediate, and the durations of the body do not add up") {
   interval every(100ms);
   CHECK(every.period() == 100ms);
   const std::vector<leat::duration> busy{30ms, 0ms, 99ms, 100ms, 1ms};
@@ -62,8 +48,7 @@ LEAT_TEST("interval: the first tick is immediate, and the durations of the body 
   CHECK(seen.scheduled == seen.at);
 }
 
-LEAT_TEST("interval: the schedule begins with the first tick, not with the constructor",
-          "[async]") {
+LEAT_TEST("interval: the schedule begins with the first tick, not with the constructor") {
   interval every(100ms);
   co_await leat::sleep_for(70ms);
   const std::vector<leat::duration> busy{0ms, 0ms};
@@ -71,7 +56,7 @@ LEAT_TEST("interval: the schedule begins with the first tick, not with the const
   CHECK(seen.at == milliseconds{0ms, 100ms});
 }
 
-LEAT_TEST("interval: catches up on missed ticks without a pause by default", "[async]") {
+LEAT_TEST("interval: catches up on missed ticks without a pause by default") {
   interval every(100ms);
   const std::vector<leat::duration> busy{250ms, 0ms, 0ms, 0ms, 0ms};
   const ticks seen = co_await run(every, busy);
@@ -79,7 +64,7 @@ LEAT_TEST("interval: catches up on missed ticks without a pause by default", "[a
   CHECK(seen.scheduled == milliseconds{0ms, 100ms, 200ms, 300ms, 400ms});
 }
 
-LEAT_TEST("interval: skips missed ticks if the policy is skip", "[async]") {
+LEAT_TEST("interval: skips missed ticks if the policy is skip") {
   interval every(100ms, missed_tick_policy::skip);
   const std::vector<leat::duration> busy{250ms, 100ms, 200ms, 50ms, 0ms};
   const ticks seen = co_await run(every, busy);
@@ -87,27 +72,26 @@ LEAT_TEST("interval: skips missed ticks if the policy is skip", "[async]") {
   CHECK(seen.scheduled == seen.at);
 }
 
-LEAT_TEST("interval: does not drift in a thousand ticks", "[async]") {
+LEAT_TEST("interval: does not drift in a thousand ticks") {
   interval every(10ms);
   const std::vector<leat::duration> busy(1000, 3ms);
   const ticks seen = co_await run(every, busy);
   CHECK(seen.at.back() == 9990ms);
 }
 
-LEAT_TEST("interval: a period beyond the range of the clock never ends", "[async]") {
+LEAT_TEST("interval: a period beyond the range of the clock never ends") {
   interval every(std::chrono::hours::max());
   co_await every.tick();
   const auto [ec, tick] = co_await leat::as_tuple(leat::with_timeout(every.tick(), 1h));
-  CHECK(ec == leat::errc::deadline_exceeded);
+  CHECK(ec == errc::deadline_exceeded);
 }
 
-TEST_CASE("interval: a period of 0 or less fails with invalid_argument", "[async]") {
+TEST_CASE("interval: a period of 0 or less fails with invalid_argument") {
   for (const leat::duration period : {0ns, -1ns}) {
-    const leat_test::outcome o =
-        leat_test::outcome_of([&] { const interval every{leat::time_span(period)}; });
-    CHECK(o.code == leat::errc::invalid_argument);
-    CHECK(o.text.find("interval: the period is " + std::to_string(period.count()) +
-                      " ns: use a period above 0") == 0);
+    const leat_test::outcome o = outcome_of([&] { const interval every{leat::time_span(period)}; });
+    CHECK(o.code == errc::invalid_argument);
+    CHECK(o.text.starts_with("interval: the period is " + std::to_string(period.count()) +
+                             " ns: use a period above 0"));
   }
 }
 
@@ -120,25 +104,25 @@ task<> tick_forever(interval& every, int& count) {
   }
 }
 
-LEAT_TEST("interval: a stop ends the wait with cancelled", "[async]") {
+LEAT_TEST("interval: a stop ends the wait with cancelled") {
   interval every(1h);
   int count = 0;
-  leat::task_group group;
+  task_group group;
   group.spawn(tick_forever(every, count));
   co_await leat::sleep_for(1s);
   group.request_stop();
-  const leat_test::outcome stopped = co_await leat_test::outcome_of(
-      [](leat::task_group& g) -> task<> { co_await g.join(); }(group));
-  CHECK(stopped.code == leat::errc{});
+  const leat_test::outcome stopped =
+      co_await outcome_of([](task_group& g) -> task<> { co_await g.join(); }(group));
+  CHECK(stopped.code == errc{});
   CHECK(count == 1);
 }
 
-LEAT_TEST("interval: a tick that a time limit or a select() gave up is not lost", "[async]") {
+LEAT_TEST("interval: a tick that a time limit or a select() gave up is not lost") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   interval every(100ms);
   const leat::time_point begin = co_await every.tick();
   const auto [ec, none] = co_await leat::as_tuple(leat::with_timeout(every.tick(), 30ms));
-  CHECK(ec == leat::errc::deadline_exceeded);
+  CHECK(ec == errc::deadline_exceeded);
   const auto lost = co_await leat::select(leat::sleep_for(30ms), every.tick());
   CHECK(lost.index() == 0);
   const auto won = co_await leat::select(every.tick(), leat::sleep_for(90ms));
@@ -150,19 +134,19 @@ LEAT_TEST("interval: a tick that a time limit or a select() gave up is not lost"
   CHECK(tick == begin + 200ms);
 }
 
-LEAT_TEST("interval: the message of a limit names the tick", "[async]") {
+LEAT_TEST("interval: the message of a limit names the tick") {
   interval every(1h);
   co_await every.tick();
   const auto wait = [](interval& i) -> task<> { co_await leat::with_timeout(i.tick(), 1s); };
-  const leat_test::outcome o = co_await leat_test::outcome_of(wait(every));
-  CHECK(o.text.find("tick of an interval: timed out") == 0);
+  const leat_test::outcome o = co_await outcome_of(wait(every));
+  CHECK(o.text.starts_with("tick of an interval: timed out"));
 }
 
-LEAT_TEST("interval: tasks that wait at the same time receive the same tick", "[async]") {
+LEAT_TEST("interval: tasks that wait at the same time receive the same tick") {
   interval every(100ms);
   int first = 0;
   int second = 0;
-  leat::task_group group;
+  task_group group;
   group.spawn(tick_forever(every, first));
   group.spawn(tick_forever(every, second));
   co_await leat::sleep_for(350ms);
@@ -172,12 +156,12 @@ LEAT_TEST("interval: tasks that wait at the same time receive the same tick", "[
   CHECK(second == 4);
 }
 
-LEAT_TEST("interval: other tasks run between missed ticks", "[async]") {
+LEAT_TEST("interval: other tasks run between missed ticks") {
   interval every(1ms);
   co_await every.tick();
   co_await leat::sleep_for(10ms);
   int others = 0;
-  leat::task_group group;
+  task_group group;
   group.spawn([](int& n) -> task<> {
     for (; n < 10; ++n) co_await leat::this_task::yield();
   }(others));
@@ -186,16 +170,16 @@ LEAT_TEST("interval: other tasks run between missed ticks", "[async]") {
   co_await group.join();
 }
 
-LEAT_TEST("interval: a dump shows a wait for a tick as a sleep", "[async]") {
+LEAT_TEST("interval: a dump shows a wait for a tick as a sleep") {
   interval every(1h);
   int count = 0;
-  leat::task_group group;
+  task_group group;
   group.spawn(tick_forever(every, count));
   co_await leat::sleep_for(1s);
   const std::string text = leat_test::dump();
   group.request_stop();
   co_await group.join();
-  CHECK(text.find("sleep for another 3599000 ms, at interval_test.cpp:") != std::string::npos);
+  CHECK(contains(text, "sleep for another 3599000 ms, at interval_test.cpp:"));
 }
 
 // ------------------------------------------------------------------------------------ others
@@ -207,7 +191,7 @@ leat_test::foreign_coroutine tick_in_foreign_coroutine(interval& every, int& cou
   if (!ec) ++count;
 }
 
-TEST_CASE("interval: a coroutine of another library can await a tick", "[async]") {
+TEST_CASE("interval: a coroutine of another library can await a tick") {
   leat_test::asio_loop loop;
   static_cast<void>(loop.get_scheduler());
   interval every(10us);
@@ -227,7 +211,7 @@ TEMPLATE_TEST_CASE("interval: a task that waits for a tick is destroyed with its
     const auto wait = [](interval& i) -> task<> {
       for (;;) co_await leat::select(i.tick(), leat::sleep_for(2h));
     };
-    leat::task_group group;
+    task_group group;
     {
       TestType loop;
       group.spawn_on(loop.get_scheduler(), in_select ? wait(every) : tick_forever(every, count));

@@ -2,32 +2,21 @@
 
 #include "leat/async/select.hpp"
 
-#include <chrono>
-#include <optional>
 #include <stop_token>
-#include <string>
-#include <system_error>
-#include <utility>
 #include <variant>
 
 #include "async/fake_operations.hpp"
-#include "leat/async/as_tuple.hpp"
-#include "leat/base/error.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
 
 namespace irrevocable_select_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
-using leat::task;
-using leat::task_group;
 using leat_test::recorded_start;
 using leat_test::take;
 using leat_test::transfer;
 using leat_test::transfer_script;
 
-LEAT_TEST("select: an irrevocable operation starts last, at any place in the list", "[async]") {
+LEAT_TEST("select: an irrevocable operation starts last, at any place in the list") {
   transfer_script script{.takes = 1ms};
   const auto done = co_await leat::select(transfer{script}, recorded_start{script.log});
   CHECK(done.index() == 0);
@@ -35,8 +24,7 @@ LEAT_TEST("select: an irrevocable operation starts last, at any place in the lis
   CHECK(script.log == "ose");
 }
 
-LEAT_TEST("select: an irrevocable operation does not start if another one completes at once",
-          "[async]") {
+LEAT_TEST("select: an irrevocable operation does not start if another one completes at once") {
   transfer_script script;
   std::optional<int> store = 3;
   const auto done = co_await leat::select(transfer{script}, take{store, 0ms});
@@ -45,22 +33,17 @@ LEAT_TEST("select: an irrevocable operation does not start if another one comple
   CHECK(script.log.empty());
 }
 
-LEAT_TEST("select: throws the error of an irrevocable operation that cannot start", "[async]") {
+LEAT_TEST("select: throws the error of an irrevocable operation that cannot start") {
   transfer_script script{.cannot_start = true};
   std::optional<int> store = 3;
-  std::string what;
-  try {
-    co_await leat::select(take{store}, transfer{script}, leat::sleep_for(1s));
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == errc::resource_exhausted);
-    what = e.what();
-  }
-  CHECK(what.find("cannot start") != std::string::npos);
+  const std::string what = co_await message_of(
+      leat::select(take{store}, transfer{script}, leat::sleep_for(1s)), errc::resource_exhausted);
+  CHECK(contains(what, "cannot start"));
   co_await leat::sleep_for(1s);
   CHECK(store == 3);
 }
 
-LEAT_TEST("select: an irrevocable operation that completes while it starts wins", "[async]") {
+LEAT_TEST("select: an irrevocable operation that completes while it starts wins") {
   transfer_script script{.at_once = true};
   std::optional<int> store = 3;
   const auto done = co_await leat::select(take{store}, transfer{script});
@@ -68,8 +51,7 @@ LEAT_TEST("select: an irrevocable operation that completes while it starts wins"
   CHECK(store == 3);
 }
 
-LEAT_TEST("select: waits for the irrevocable operation, and the winner keeps its result",
-          "[async]") {
+LEAT_TEST("select: waits for the irrevocable operation, and the winner keeps its result") {
   transfer_script script;
   std::optional<int> store = 3;
   leat::scheduler& sched = leat::this_task::get_scheduler();
@@ -82,7 +64,7 @@ LEAT_TEST("select: waits for the irrevocable operation, and the winner keeps its
   CHECK_FALSE(store);
 }
 
-LEAT_TEST("select: undoes the winner if the irrevocable operation completes anyway", "[async]") {
+LEAT_TEST("select: undoes the winner if the irrevocable operation completes anyway") {
   transfer_script script{.completes_all_the_same = true};
   std::optional<int> store = 3;
   const auto done = co_await leat::select(take{store}, transfer{script});
@@ -91,7 +73,7 @@ LEAT_TEST("select: undoes the winner if the irrevocable operation completes anyw
   CHECK(store == 3);
 }
 
-LEAT_TEST("select: an irrevocable operation wins over a timer, a stop and a join", "[async]") {
+LEAT_TEST("select: an irrevocable operation wins over a timer, a stop and a join") {
   std::stop_source source;
   task_group group;
   group.spawn([](std::stop_source& s) -> task<> {
@@ -130,7 +112,7 @@ LEAT_TEST("select: an irrevocable operation wins over a timer, a stop and a join
   co_await group.join();
 }
 
-LEAT_TEST("select: the error of a join that was undone stays in its group", "[async]") {
+LEAT_TEST("select: the error of a join that was undone stays in its group") {
   task_group group;
   transfer_script script{.completes_all_the_same = true};
   group.spawn([]() -> task<> {
@@ -143,20 +125,14 @@ LEAT_TEST("select: the error of a join that was undone stays in its group", "[as
   CHECK(ec == errc::data_loss);
 }
 
-LEAT_TEST("select: an error of its own is an effect of the irrevocable operation", "[async]") {
+LEAT_TEST("select: an error of its own is an effect of the irrevocable operation") {
   transfer_script script{.completes_all_the_same = true, .error = make_error_code(errc::data_loss)};
   std::optional<int> store = 3;
-  std::error_code code;
-  try {
-    co_await leat::select(take{store}, transfer{script});
-  } catch (const leat::failure& e) {
-    code = e.code();
-  }
-  CHECK(code == errc::data_loss);
+  CHECK(co_await code_of(leat::select(take{store}, transfer{script})) == errc::data_loss);
   CHECK(store == 3);
 }
 
-LEAT_TEST("select: a part that the irrevocable operation has done is an effect", "[async]") {
+LEAT_TEST("select: a part that the irrevocable operation has done is an effect") {
   transfer_script script{.moved_before_cancel = 2};
   std::optional<int> store = 3;
   const auto [ec, done] = co_await leat::as_tuple(leat::select(take{store}, transfer{script}));
@@ -174,7 +150,7 @@ task<> select_until_stopped(transfer_script& script, std::string& out) {
   }
 }
 
-LEAT_TEST("select: a stop of the task waits for the irrevocable operation", "[async]") {
+LEAT_TEST("select: a stop of the task waits for the irrevocable operation") {
   for (const bool completes : {false, true}) {
     transfer_script script{.completes_all_the_same = completes};
     std::string outcome;
@@ -190,7 +166,7 @@ LEAT_TEST("select: a stop of the task waits for the irrevocable operation", "[as
   }
 }
 
-LEAT_TEST("select: a stop before the wait does not start the irrevocable operation", "[async]") {
+LEAT_TEST("select: a stop before the wait does not start the irrevocable operation") {
   transfer_script script;
   std::string outcome;
   task_group group;
@@ -201,7 +177,7 @@ LEAT_TEST("select: a stop before the wait does not start the irrevocable operati
   CHECK(script.log.empty());
 }
 
-LEAT_TEST("select: a dump shows that an irrevocable operation has not ended yet", "[async]") {
+LEAT_TEST("select: a dump shows that an irrevocable operation has not ended yet") {
   transfer_script script;
   task_group group("selecting");
   group.spawn([](transfer_script& s) -> task<> {
@@ -211,11 +187,11 @@ LEAT_TEST("select: a dump shows that an irrevocable operation has not ended yet"
   const auto tasks = group.report();
   REQUIRE(tasks.size() == 1);
   const std::string expected = "select a timer (completed), or transfer, cancelled, not ended yet";
-  CHECK(tasks[0].position.find(expected) != std::string::npos);
+  CHECK(contains(tasks[0].position, expected));
   co_await group.join();
 }
 
-LEAT_TEST("as_tuple: returns the result of a select with an irrevocable operation", "[async]") {
+LEAT_TEST("as_tuple: returns the result of a select with an irrevocable operation") {
   transfer_script script{.completes_all_the_same = true};
   std::optional<int> store = 3;
   const auto [ec, done] = co_await leat::as_tuple(leat::select(take{store}, transfer{script}));
@@ -248,7 +224,7 @@ task<> for_each_limit(F f) {
   co_await group.join();
 }
 
-LEAT_TEST("limits: an irrevocable operation that completes anyway returns its result", "[async]") {
+LEAT_TEST("limits: an irrevocable operation that completes anyway returns its result") {
   const auto body = [](auto with_limit, errc) -> task<> {
     transfer_script script{.completes_all_the_same = true};
     const int moved = co_await with_limit(transfer{script});
@@ -258,25 +234,18 @@ LEAT_TEST("limits: an irrevocable operation that completes anyway returns its re
   co_await for_each_limit(body);
 }
 
-LEAT_TEST("limits: an irrevocable operation without effect fails with the code of the limit",
-          "[async]") {
+LEAT_TEST("limits: an irrevocable operation without effect fails with the code of the limit") {
   const auto body = [](auto with_limit, errc code) -> task<> {
     transfer_script script;
     const auto [ec, moved] = co_await leat::as_tuple(with_limit(transfer{script}));
     CHECK(ec == code);
     CHECK(moved == 0);
-    std::error_code thrown;
-    try {
-      co_await with_limit(transfer{script});
-    } catch (const leat::failure& e) {
-      thrown = e.code();
-    }
-    CHECK(thrown == code);
+    CHECK(co_await code_of(with_limit(transfer{script})) == code);
   };
   co_await for_each_limit(body);
 }
 
-LEAT_TEST("limits: the part that an irrevocable operation has done is reported", "[async]") {
+LEAT_TEST("limits: the part that an irrevocable operation has done is reported") {
   const auto body = [](auto with_limit, errc code) -> task<> {
     transfer_script script{.moved_before_cancel = 2};
     const auto [ec, moved] = co_await leat::as_tuple(with_limit(transfer{script}));
@@ -286,7 +255,7 @@ LEAT_TEST("limits: the part that an irrevocable operation has done is reported",
   co_await for_each_limit(body);
 }
 
-LEAT_TEST("limits: an irrevocable operation keeps an error of its own", "[async]") {
+LEAT_TEST("limits: an irrevocable operation keeps an error of its own") {
   const auto body = [](auto with_limit, errc) -> task<> {
     transfer_script script{.completes_all_the_same = true,
                            .error = make_error_code(errc::data_loss)};
@@ -297,8 +266,7 @@ LEAT_TEST("limits: an irrevocable operation keeps an error of its own", "[async]
   co_await for_each_limit(body);
 }
 
-LEAT_TEST("with_stop: a stop that was requested before does not start an irrevocable operation",
-          "[async]") {
+LEAT_TEST("with_stop: a stop that was requested before does not start an irrevocable operation") {
   std::stop_source source;
   source.request_stop();
   transfer_script script;
@@ -326,7 +294,7 @@ struct pending_select {
   }
 };
 
-TEST_CASE("scheduler end: a select ends its irrevocable operation", "[async]") {
+TEST_CASE("scheduler end: a select ends its irrevocable operation") {
   pending_select s;
   s.start(1h);
   s.loop.end();
@@ -335,8 +303,7 @@ TEST_CASE("scheduler end: a select ends its irrevocable operation", "[async]") {
   CHECK(leat_test::is_cancelled(s.group));
 }
 
-TEST_CASE("scheduler end: a select that waits for its irrevocable operation undoes the winner",
-          "[async]") {
+TEST_CASE("scheduler end: a select that waits for its irrevocable operation undoes the winner") {
   pending_select s;
   s.script.cancel_takes = 1h;
   s.start(1ns);

@@ -4,8 +4,7 @@
 #include <ostream>
 #include <source_location>
 
-#include "leat/async/wait_operation.hpp"
-#include "leat/base/error.hpp"
+#include "support/leat_test.hpp"
 
 namespace leat_test {
 
@@ -27,7 +26,7 @@ class manual_event {
       event_.waiters_ = this;
     }
     void await_resume() const {
-      if (cancelled_) throw leat::failure(leat::errc::cancelled, "the wait for an event");
+      if (cancelled_) throw leat::failure(errc::cancelled, "the wait for an event");
     }
 
    private:

@@ -3,42 +3,16 @@
 #include "leat/async/retry.hpp"
 
 #include <cerrno>
-#include <chrono>
 #include <exception>
 #include <functional>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <system_error>
 #include <typeinfo>
-#include <utility>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
 #include "leat/sim/world/world.hpp"
-#include "support/error_of.hpp"
 #include "support/leat_test.hpp"
 
 namespace retry_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
 using leat::retry_policy;
-using leat::task;
-using leat_test::message_of;
-
-std::string error_message(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-}
 
 task<int> add_one(int n) { co_return n + 1; }
 
@@ -47,7 +21,7 @@ struct numbered_failure : leat::failure {
   int number;
 };
 
-TEST_CASE("retry: throws the last error after all attempts, with growing delays [91]", "[async]") {
+TEST_CASE("retry: throws the last error after all attempts, with growing delays [91]") {
   leat::sim::world w(1);
   w.run([](leat::sim::world& here) -> task<> {
     int attempts = 0;
@@ -88,7 +62,7 @@ TEST_CASE("retry: throws the last error after all attempts, with growing delays 
   });
 }
 
-TEST_CASE("retry: does not repeat after a permanent error", "[async]") {
+TEST_CASE("retry: does not repeat after a permanent error") {
   leat::sim::world w(1);
   w.run([](leat::sim::world&) -> task<> {
     int attempts = 0;
@@ -113,7 +87,7 @@ TEST_CASE("retry: does not repeat after a permanent error", "[async]") {
   });
 }
 
-TEST_CASE("retry: rejects a policy without attempts or with a negative delay", "[async]") {
+TEST_CASE("retry: rejects a policy without attempts or with a negative delay") {
   leat::sim::world w(1);
   w.run([](leat::sim::world&) -> task<> {
     const auto said_of = [](retry_policy policy) -> task<std::string> {
@@ -135,10 +109,10 @@ TEST_CASE("retry: rejects a policy without attempts or with a negative delay", "
   });
 }
 
-TEST_CASE("retry: a stop ends the wait between two attempts", "[async]") {
+TEST_CASE("retry: a stop ends the wait between two attempts") {
   leat::sim::world w(1);
   w.run([](leat::sim::world& here) -> task<> {
-    leat::task_group group;
+    task_group group;
     retry_policy policy;
     policy.first_delay = 1h;
     policy.max_delay = 1h;
@@ -155,7 +129,7 @@ TEST_CASE("retry: a stop ends the wait between two attempts", "[async]") {
   });
 }
 
-LEAT_TEST("retry: returns the result of the first attempt that succeeds", "[async]") {
+LEAT_TEST("retry: returns the result of the first attempt that succeeds") {
   int attempts = 0;
   const auto attempt = [&]() -> task<std::unique_ptr<int>> {
     if (++attempts < 3) throw leat::failure(errc::unavailable, "not yet");
@@ -168,13 +142,12 @@ LEAT_TEST("retry: returns the result of the first attempt that succeeds", "[asyn
   CHECK(&same == &attempts);
 }
 
-LEAT_TEST("retry: accepts an attempt that can only be moved", "[async]") {
+LEAT_TEST("retry: accepts an attempt that can only be moved") {
   auto attempt = [value = std::make_unique<int>(7)] { return add_one(*value); };
-  const int result = co_await leat::retry(std::move(attempt));
-  CHECK(result == 8);
+  CHECK(co_await leat::retry(std::move(attempt)) == 8);
 }
 
-LEAT_TEST("retry: should_retry replaces the list of errors", "[async]") {
+LEAT_TEST("retry: should_retry replaces the list of errors") {
   int attempts = 0;
   const auto attempt = [&]() -> task<int> {
     if (++attempts < 3) throw std::out_of_range("busy");
@@ -182,13 +155,12 @@ LEAT_TEST("retry: should_retry replaces the list of errors", "[async]") {
     co_return 0;
   };
   retry_policy policy{.attempts = 5};
-  policy.should_retry = [](std::exception_ptr error) { return error_message(error) == "busy"; };
-  const std::string said = co_await message_of(leat::retry(attempt, policy));
-  CHECK(said == "closed: unavailable");
+  policy.should_retry = [](std::exception_ptr error) { return error_of(error) == "busy"; };
+  CHECK(co_await message_of(leat::retry(attempt, policy)) == "closed: unavailable");
   CHECK(attempts == 3);
 }
 
-LEAT_TEST("retry: an exception of should_retry ends the attempts", "[async]") {
+LEAT_TEST("retry: an exception of should_retry ends the attempts") {
   int attempts = 0;
   const auto attempt = [&]() -> task<int> {
     ++attempts;
@@ -197,12 +169,11 @@ LEAT_TEST("retry: an exception of should_retry ends the attempts", "[async]") {
   };
   retry_policy policy;
   policy.should_retry = [](std::exception_ptr) -> bool { throw std::runtime_error("no answer"); };
-  const std::string said = co_await message_of(leat::retry(attempt, policy));
-  CHECK(said == "closed: unavailable");
+  CHECK(co_await message_of(leat::retry(attempt, policy)) == "closed: unavailable");
   CHECK(attempts == 1);
 }
 
-LEAT_TEST("retry: the last error keeps its type and its code", "[async]") {
+LEAT_TEST("retry: the last error keeps its type and its code") {
   const auto system = []() -> task<int> {
     throw std::system_error(ECONNREFUSED, std::generic_category(), "connect");
     co_return 0;
@@ -227,7 +198,7 @@ LEAT_TEST("retry: the last error keeps its type and its code", "[async]") {
   }
 }
 
-LEAT_TEST("retry: a time limit ends an attempt and the delay before the next one", "[async]") {
+LEAT_TEST("retry: a time limit ends an attempt and the delay before the next one") {
   int attempts = 0;
   const auto attempt = [&]() -> task<int> {
     ++attempts;
@@ -253,7 +224,7 @@ LEAT_TEST("retry: a time limit ends an attempt and the delay before the next one
   CHECK(attempts == 2);
 }
 
-LEAT_TEST("retry: the error of a stop or a time limit has that of the last attempt", "[async]") {
+LEAT_TEST("retry: the error of a stop or a time limit has that of the last attempt") {
   int attempts = 0;
   const auto in_delay = [&]() -> task<int> {
     throw leat::failure(errc::unavailable, "refused " + std::to_string(++attempts));
@@ -282,7 +253,7 @@ LEAT_TEST("retry: the error of a stop or a time limit has that of the last attem
   CHECK_THAT(first, !Catch::Contains("retry()"));
 }
 
-LEAT_TEST("retry: the last attempt throws its error, although it was stopped", "[async]") {
+LEAT_TEST("retry: the last attempt throws its error, although it was stopped") {
   int attempts = 0;
   const auto late = [](int& n) -> task<> {
     if (++n == 1) throw leat::failure(errc::unavailable, "first");
@@ -296,8 +267,8 @@ LEAT_TEST("retry: the last attempt throws its error, although it was stopped", "
   CHECK(said == "second (after 2 attempts): unavailable");
 }
 
-LEAT_TEST("retry: an error of an attempt that was stopped is part of the message", "[async]") {
-  leat::task_group group;
+LEAT_TEST("retry: an error of an attempt that was stopped is part of the message") {
+  task_group group;
   std::string said;
   const auto attempt = []() -> task<int> {
     static_cast<void>(co_await leat::as_tuple(leat::sleep_for(1h)));

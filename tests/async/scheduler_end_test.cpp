@@ -1,30 +1,14 @@
 // Tasks that have not finished when their scheduler is destroyed.
 
 #include <atomic>
-#include <chrono>
 #include <csignal>
-#include <memory>
-#include <optional>
 #include <sstream>
 #include <stop_token>
-#include <string>
-#include <system_error>
 #include <thread>
-#include <vector>
 
 #include <asio/bind_executor.hpp>
 #include <asio/detached.hpp>
-#include <catch2/catch.hpp>
 
-#include "leat/async/dump/dump.hpp"
-#include "leat/async/loop/async_run.hpp"
-#include "leat/async/loop/stop_on_signal.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/async/wait_for_stop.hpp"
-#include "leat/base/error.hpp"
 #include "leat/base/internal/sanitizers.hpp"
 #include "support/function_item.hpp"
 #include "support/leat_test.hpp"
@@ -32,9 +16,6 @@
 
 namespace scheduler_end_test {
 
-using namespace std::chrono_literals;
-using leat::task;
-using leat::task_group;
 using leat_test::asio_loop;
 using leat_test::embedded_loop;
 
@@ -50,9 +31,9 @@ struct witness {
 
 std::string join_error(task_group& group) {
   try {
-    group.wait_join();
+    leat::block_on(group.join());
   } catch (const std::exception& e) {
-    CHECK(leat::to_error_code(std::current_exception()) == leat::errc::cancelled);
+    CHECK(leat::to_error_code(std::current_exception()) == errc::cancelled);
     return e.what();
   }
   return "";
@@ -74,7 +55,7 @@ TEMPLATE_TEST_CASE("scheduler end: destroys a sleeping task and reports it to it
   CHECK(destroyed == "a");
   CHECK(group.live_tasks() == 0);
   const std::string error = join_error(group);
-  CHECK(error.find("sleeper: destroyed with its " + std::string(TestType::name)) != error.npos);
+  CHECK(contains(error, "sleeper: destroyed with its " + std::string(TestType::name)));
 }
 
 TEMPLATE_TEST_CASE("scheduler end: a task that was never started is destroyed", "[async]",
@@ -138,7 +119,7 @@ template <class Loop>
 struct waiting {
   std::string destroyed;
   std::stop_source stop;
-  leat::task_group other{"other"};  // for joins
+  task_group other{"other"};  // for joins
   asio_loop elsewhere;
   task_group group;
   Loop loop;
@@ -202,7 +183,7 @@ TEMPLATE_TEST_CASE("scheduler end: destroys a task whose timer is due but was no
   t.end();
 }
 
-TEST_CASE("scheduler end: destroys a task that yields", "[async]") {
+TEST_CASE("scheduler end: destroys a task that yields") {
   task_group group;
   std::string destroyed;
   leat_test::embedded_loop loop;
@@ -246,7 +227,7 @@ TEMPLATE_TEST_CASE("scheduler end: destroys a task in join()", "[async]", asio_l
   if (t.group.stop_requested()) {
     t.loop.end();
     CHECK(t.destroyed == "w");
-    t.group.wait_join();  // does not throw after a stop request
+    leat::block_on(t.group.join());  // does not throw after a stop request
   } else {
     t.end();
   }
@@ -279,7 +260,7 @@ TEMPLATE_TEST_CASE("scheduler end: a destructor may spawn, and its task is destr
   CHECK_FALSE(join_error(group).empty());
 }
 
-TEST_CASE("scheduler end: a task may destroy another io_context", "[async]") {
+TEST_CASE("scheduler end: a task may destroy another io_context") {
   std::string destroyed;
   task_group group;
   asio_loop loop;
@@ -293,11 +274,11 @@ TEST_CASE("scheduler end: a task may destroy another io_context", "[async]") {
   }(other));
   loop.run_ready();
   CHECK(destroyed == "a");
-  destroyers.wait_join();
+  leat::block_on(destroyers.join());
   CHECK_FALSE(join_error(group).empty());
 }
 
-TEST_CASE("scheduler end: the handler of async_run is destroyed and not called", "[async]") {
+TEST_CASE("scheduler end: the handler of async_run is destroyed and not called") {
   std::string destroyed;
   bool called = false;
   {
@@ -313,7 +294,7 @@ TEST_CASE("scheduler end: the handler of async_run is destroyed and not called",
   CHECK_FALSE(called);
 }
 
-TEST_CASE("scheduler end: calls the handler of async_run in another context", "[async]") {
+TEST_CASE("scheduler end: calls the handler of async_run in another context") {
   std::string destroyed;
   std::exception_ptr error;
   asio_loop other;
@@ -326,7 +307,7 @@ TEST_CASE("scheduler end: calls the handler of async_run in another context", "[
   CHECK(destroyed == "t");
   CHECK_FALSE(error);
   other.run_ready();
-  CHECK(leat::to_error_code(error) == leat::errc::cancelled);
+  CHECK(leat::to_error_code(error) == errc::cancelled);
 }
 
 TEMPLATE_TEST_CASE("scheduler end: posted items still run", "[async]", asio_loop, embedded_loop) {
@@ -340,7 +321,7 @@ TEMPLATE_TEST_CASE("scheduler end: posted items still run", "[async]", asio_loop
   CHECK(ran == 2);
 }
 
-TEST_CASE("scheduler end: a foreign wait ends the process with the task's name", "[async]") {
+TEST_CASE("scheduler end: a foreign wait ends the process with the task's name") {
   struct never {
     bool await_ready() const noexcept { return false; }
     void await_suspend(std::coroutine_handle<>) const noexcept {}
@@ -353,11 +334,12 @@ TEST_CASE("scheduler end: a foreign wait ends the process with the task's name",
     loop.run_ready();
     loop.end();
   });
-  CHECK(said.find("stuck was destroyed with its scheduler while it awaited an operation of another "
-                  "library, which leat cannot cancel, at scheduler_end_test.cpp:") != said.npos);
+  CHECK(contains(said,
+                 "stuck was destroyed with its scheduler while it awaited an operation of another "
+                 "library, which leat cannot cancel, at scheduler_end_test.cpp:"));
 }
 
-TEST_CASE("scheduler end: a task that another library has resumed is destroyed", "[async]") {
+TEST_CASE("scheduler end: a task that another library has resumed is destroyed") {
   struct resumed_elsewhere {
     bool await_ready() const noexcept { return false; }
     void await_suspend(std::coroutine_handle<> h) const {
@@ -387,7 +369,7 @@ TEST_CASE("scheduler end: a task that another library has resumed is destroyed",
   CHECK_FALSE(join_error(group).empty());
 }
 
-TEST_CASE("scheduler end: tasks elsewhere end the process with the owner's name", "[async]") {
+TEST_CASE("scheduler end: tasks elsewhere end the process with the owner's name") {
   const std::string said = leat_test::abort_message([] {
     std::string destroyed;
     asio_loop other;
@@ -404,10 +386,9 @@ TEST_CASE("scheduler end: tasks elsewhere end the process with the owner's name"
     loop.run_ready();
     loop.end();
   });
-  CHECK(said.find("task group 'inner' destroyed while its tasks or threads are running") !=
-        said.npos);
-  CHECK(said.find("it belongs to owner, which was destroyed with its io_context") != said.npos);
-  CHECK(said.find("sleeper") != said.npos);
+  CHECK(contains(said, "task group 'inner' destroyed"));
+  CHECK(contains(said, "it belongs to owner, which was destroyed with its io_context"));
+  CHECK(contains(said, "sleeper"));
 }
 
 #if !LEAT_TSAN  // the thread sanitizer defers signals
@@ -434,7 +415,7 @@ TEMPLATE_TEST_CASE("scheduler end: stop_on_signal can be destroyed before or aft
 
 #endif
 
-TEST_CASE("scheduler end: other threads can stop its tasks, dump and complete waits", "[async]") {
+TEST_CASE("scheduler end: other threads can stop its tasks, dump and complete waits") {
   for (int round = 0; round < 200; ++round) {
     std::string destroyed;
     std::stop_source stop;
@@ -476,7 +457,7 @@ TEST_CASE("scheduler end: other threads can stop its tasks, dump and complete wa
   }
 }
 
-TEST_CASE("scheduler end: many tasks that were all woken are destroyed in linear time", "[async]") {
+TEST_CASE("scheduler end: many tasks that were all woken are destroyed in linear time") {
   constexpr std::size_t count = 20'000;
   std::string destroyed;
   std::stop_source stop;

@@ -1,15 +1,11 @@
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler_driver.hpp"
 
 #include <atomic>
 #include <deque>
-#include <memory>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include <sched.h>
 
-#include "leat/async/wait_operation.hpp"
 #include "support/function_item.hpp"
 #include "support/leat_test.hpp"
 
@@ -19,16 +15,15 @@ using item = leat_test::function_item;
 using leat::time_point;
 
 /// A driver that runs nothing by itself and counts its requests.
-class manual_scheduler final : public leat::scheduler {
+class manual_scheduler final : public leat::scheduler_driver {
  public:
   [[nodiscard]] time_point now() const noexcept override { return now_; }
   void work_started() noexcept override {}
   void work_finished() noexcept override {}
 
-  using scheduler::expire_due;
-  using scheduler::has_remote_items;
-  using scheduler::ready_items;
-  using scheduler::run_ready;
+  using scheduler_driver::expire_due;
+  using scheduler_driver::has_remote_items;
+  using scheduler_driver::run_ready;
 
   void drain() {
     while (run_ready(100)) {
@@ -67,7 +62,7 @@ struct noting_timer : leat::timer {
   manual_scheduler& sched;
 };
 
-TEST_CASE("scheduler: items run in the order in which they were posted", "[async]") {
+TEST_CASE("scheduler: items run in the order in which they were posted") {
   manual_scheduler s;
   noting_items n(5);
   for (item& i : n.items) s.post(i);
@@ -75,7 +70,7 @@ TEST_CASE("scheduler: items run in the order in which they were posted", "[async
   CHECK(n.order == std::vector{0, 1, 2, 3, 4});
 }
 
-TEST_CASE("scheduler: an item never runs inside post, in a turn or outside", "[async]") {
+TEST_CASE("scheduler: an item never runs inside post, in a turn or outside") {
   manual_scheduler s;
   std::vector<int> order;
   item second([&] { order.push_back(2); });
@@ -89,7 +84,7 @@ TEST_CASE("scheduler: an item never runs inside post, in a turn or outside", "[a
   CHECK(order == std::vector{1, 2});
 }
 
-TEST_CASE("scheduler: an item may post itself again, and may be destroyed by its run", "[async]") {
+TEST_CASE("scheduler: an item may post itself again, and may be destroyed by its run") {
   manual_scheduler s;
   int runs = 0;
   auto* again = new item([] {});
@@ -106,7 +101,7 @@ TEST_CASE("scheduler: an item may post itself again, and may be destroyed by its
   CHECK(runs == 3);
 }
 
-TEST_CASE("scheduler: current() returns it only during its turns", "[async]") {
+TEST_CASE("scheduler: current() returns it only during its turns") {
   manual_scheduler s;
   leat::scheduler* seen = nullptr;
   item i([&] { seen = leat::scheduler::current(); });
@@ -117,7 +112,7 @@ TEST_CASE("scheduler: current() returns it only during its turns", "[async]") {
   CHECK(leat::scheduler::current() == nullptr);
 }
 
-TEST_CASE("scheduler: a turn runs at most the given number of items", "[async]") {
+TEST_CASE("scheduler: a turn runs at most the given number of items") {
   manual_scheduler s;
   noting_items n(5);
   for (item& i : n.items) s.post(i);
@@ -128,7 +123,7 @@ TEST_CASE("scheduler: a turn runs at most the given number of items", "[async]")
   CHECK(n.order == std::vector{0, 1, 2, 3, 4});
 }
 
-TEST_CASE("scheduler: the driver is woken once for each burst", "[async]") {
+TEST_CASE("scheduler: the driver is woken once for each burst") {
   manual_scheduler s;
   noting_items n(10);
   for (std::size_t i = 0; i < 5; ++i) s.post(n.items[i]);
@@ -140,7 +135,7 @@ TEST_CASE("scheduler: the driver is woken once for each burst", "[async]") {
   CHECK(n.order.size() == 10);
 }
 
-TEST_CASE("scheduler: a post within a turn does not wake the driver", "[async]") {
+TEST_CASE("scheduler: a post within a turn does not wake the driver") {
   manual_scheduler s;
   noting_items n(3);
   item first([&] {
@@ -152,7 +147,7 @@ TEST_CASE("scheduler: a post within a turn does not wake the driver", "[async]")
   CHECK(n.order.size() == 3);
 }
 
-TEST_CASE("scheduler: a post in the turn of another scheduler wakes the driver", "[async]") {
+TEST_CASE("scheduler: a post in the turn of another scheduler wakes the driver") {
   manual_scheduler a, b;
   int ran = 0;
   item there([&] { ++ran; });
@@ -165,7 +160,7 @@ TEST_CASE("scheduler: a post in the turn of another scheduler wakes the driver",
   CHECK(ran == 1);
 }
 
-TEST_CASE("scheduler: items from other threads are not lost, duplicated or reordered", "[async]") {
+TEST_CASE("scheduler: items from other threads are not lost, duplicated or reordered") {
   constexpr int threads = 4;
   constexpr int each = 5000;
   manual_scheduler s;
@@ -246,7 +241,7 @@ bool spins_for(int own, int other, manual_scheduler& s, item& second) {
   return more;
 }
 
-TEST_CASE("scheduler: a spinning turn runs items of other threads without a wake-up", "[async]") {
+TEST_CASE("scheduler: a spinning turn runs items of other threads without a wake-up") {
   const std::vector<int> cpus = processors();
   if (cpus.size() < 2) return;
   manual_scheduler s;
@@ -258,7 +253,7 @@ TEST_CASE("scheduler: a spinning turn runs items of other threads without a wake
   s.drain();
 }
 
-TEST_CASE("scheduler: does not spin if its waker runs on the same processor", "[async]") {
+TEST_CASE("scheduler: does not spin if its waker runs on the same processor") {
   const std::vector<int> cpus = processors();
   REQUIRE(!cpus.empty());
   bool has_spun = true;
@@ -271,7 +266,7 @@ TEST_CASE("scheduler: does not spin if its waker runs on the same processor", "[
   CHECK_FALSE(has_spun);
 }
 
-TEST_CASE("scheduler: timers expire in order, in the turn after their time", "[async]") {
+TEST_CASE("scheduler: timers expire in order, in the turn after their time") {
   manual_scheduler s;
   std::vector<time_point> expired;
   noting_timer a(expired, s), b(expired, s);
@@ -292,7 +287,7 @@ TEST_CASE("scheduler: timers expire in order, in the turn after their time", "[a
   CHECK(expired == std::vector{at(10), at(30)});
 }
 
-TEST_CASE("scheduler: does not set the same driver time twice", "[async]") {
+TEST_CASE("scheduler: does not set the same driver time twice") {
   manual_scheduler s;
   std::vector<time_point> expired;
   noting_timer a(expired, s), b(expired, s);
@@ -307,7 +302,7 @@ TEST_CASE("scheduler: does not set the same driver time twice", "[async]") {
   s.drain();
 }
 
-TEST_CASE("scheduler: a cancelled timer does not expire and updates the driver", "[async]") {
+TEST_CASE("scheduler: a cancelled timer does not expire and updates the driver") {
   manual_scheduler s;
   std::vector<time_point> expired;
   noting_timer t(expired, s);
@@ -330,8 +325,7 @@ TEST_CASE("scheduler: a cancelled timer does not expire and updates the driver",
   CHECK(s.armed == std::vector{at(10), leat::no_deadline});
 }
 
-TEST_CASE("scheduler: updates the driver if timers expire in a turn that cancels a later one",
-          "[async]") {
+TEST_CASE("scheduler: updates the driver if timers expire in a turn that cancels a later one") {
   manual_scheduler s;
   std::vector<time_point> expired;
   noting_timer near(expired, s), far(expired, s);
@@ -350,8 +344,7 @@ TEST_CASE("scheduler: updates the driver if timers expire in a turn that cancels
   CHECK(s.armed == std::vector{at(1000), leat::no_deadline});
 }
 
-TEST_CASE("scheduler: a timer is armed again if the driver called for its time before it was set",
-          "[async]") {
+TEST_CASE("scheduler: a timer is armed again if the driver called for its time before it was set") {
   manual_scheduler s;
   std::vector<time_point> expired;
   noting_timer t(expired, s);
@@ -371,7 +364,7 @@ TEST_CASE("scheduler: a timer is armed again if the driver called for its time b
   CHECK(expired == std::vector{at(11)});
 }
 
-TEST_CASE("scheduler: the time is constant within a turn", "[async]") {
+TEST_CASE("scheduler: the time is constant within a turn") {
   manual_scheduler s;
   s.now_ = at(5);
   bool stood = false;
@@ -396,7 +389,7 @@ struct noting_wait : leat::wait_operation {
   int& woken;
 };
 
-TEST_CASE("scheduler: wake_later wakes once for many waiters, at the end of the turn", "[async]") {
+TEST_CASE("scheduler: wake_later wakes once for many waiters, at the end of the turn") {
   manual_scheduler here, there;
   int woken = 0;
   std::deque<noting_wait> waits;
@@ -414,7 +407,7 @@ TEST_CASE("scheduler: wake_later wakes once for many waiters, at the end of the 
   CHECK(woken == 10);
 }
 
-TEST_CASE("scheduler: wake_later collects a limited number of waiters", "[async]") {
+TEST_CASE("scheduler: wake_later collects a limited number of waiters") {
   manual_scheduler here, there;
   int woken = 0;
   std::deque<noting_wait> waits;
@@ -431,7 +424,7 @@ TEST_CASE("scheduler: wake_later collects a limited number of waiters", "[async]
   CHECK(woken == 1000);
 }
 
-TEST_CASE("scheduler: flush_wakeups delivers within the turn", "[async]") {
+TEST_CASE("scheduler: flush_wakeups delivers within the turn") {
   manual_scheduler here, there;
   int woken = 0;
   noting_wait w(there, woken);
@@ -448,7 +441,7 @@ TEST_CASE("scheduler: flush_wakeups delivers within the turn", "[async]") {
   CHECK(woken == 1);
 }
 
-TEST_CASE("scheduler: a task's share of a turn is bounded", "[async]") {
+TEST_CASE("scheduler: a task's share of a turn is bounded") {
   manual_scheduler s;
   int first = 0;
   int second = 0;
@@ -466,23 +459,23 @@ TEST_CASE("scheduler: a task's share of a turn is bounded", "[async]") {
   CHECK(second == first);  // each item has its own budget
 }
 
-TEST_CASE("scheduler: running inside another scheduler ends the process", "[async]") {
+TEST_CASE("scheduler: running inside another scheduler ends the process") {
   const std::string said = leat_test::abort_message([] {
     manual_scheduler a, b;
     item i([&] { b.run_ready(1); });
     a.post(i);
     a.drain();
   });
-  CHECK(said.find("run inside another one") != said.npos);
+  CHECK(contains(said, "run inside another one"));
 }
 
-TEST_CASE("scheduler: destruction with pending work ends the process", "[async]") {
+TEST_CASE("scheduler: destruction with pending work ends the process") {
   const std::string said = leat_test::abort_message([] {
     item i([] {});
     manual_scheduler s;
     s.post(i);
   });
-  CHECK(said.find("destroyed with pending work") != said.npos);
+  CHECK(contains(said, "destroyed with pending work"));
 }
 
 }  // namespace scheduler_test

@@ -2,27 +2,14 @@
 // whichever of them is destroyed first, and on whichever thread.
 
 #include <atomic>
-#include <chrono>
-#include <memory>
-#include <string>
 #include <thread>
-#include <vector>
 
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
 
 namespace scope_registry_test {
 
-using namespace std::chrono_literals;
-using leat::task;
-using leat::task_group;
-
-LEAT_TEST("scope_registry: a stop reaches groups within groups at once", "[async]") {
+LEAT_TEST("scope_registry: a stop reaches groups within groups at once") {
   task_group outer;
   bool inner_stopped = false;
   outer.spawn([&]() -> task<> {
@@ -36,7 +23,7 @@ LEAT_TEST("scope_registry: a stop reaches groups within groups at once", "[async
   CHECK(inner_stopped);
 }
 
-LEAT_TEST("scope_registry: a group may outlive the group of the task that created it", "[async]") {
+LEAT_TEST("scope_registry: a group may outlive the group of the task that created it") {
   std::unique_ptr<task_group> inner;
   {
     task_group outer;
@@ -51,7 +38,7 @@ LEAT_TEST("scope_registry: a group may outlive the group of the task that create
   co_await inner->join();
 }
 
-LEAT_TEST("scope_registry: a group in the middle of its siblings can be destroyed", "[async]") {
+LEAT_TEST("scope_registry: a group in the middle of its siblings can be destroyed") {
   task_group outer;
   int stopped = 0;
   outer.spawn([&]() -> task<> {
@@ -80,7 +67,7 @@ task<> nest(int depth, std::string& seen) {
   co_await first.join();
 }
 
-LEAT_TEST("scope_registry: a dump lists groups at every depth", "[async]") {
+LEAT_TEST("scope_registry: a dump lists groups at every depth") {
   task_group outer("outer");
   std::string seen;
   outer.spawn(nest(3, seen));
@@ -90,12 +77,11 @@ LEAT_TEST("scope_registry: a dump lists groups at every depth", "[async]") {
   for (const char* const name : {"'outer'", "'first 3'", "'second 3'", "'first 2'", "'second 2'",
                                  "'first 1'", "'second 1'", "'first 0'", "'second 0'"}) {
     INFO(name);
-    CHECK(seen.find(name) != std::string::npos);
+    CHECK(contains(seen, name));
   }
 }
 
-LEAT_TEST("scope_registry: a dump lists a group after a stop and after the end of its parent",
-          "[async]") {
+LEAT_TEST("scope_registry: a dump lists a group after a stop and after the end of its parent") {
   const auto lists = [](const char* name) {
     return leat_test::dump().find(name) != std::string::npos;
   };
@@ -124,7 +110,7 @@ LEAT_TEST("scope_registry: a dump lists a group after a stop and after the end o
   CHECK(!lists("'one'"));
 }
 
-LEAT_TEST("scope_registry: a group created after the stop is stopped", "[async]") {
+LEAT_TEST("scope_registry: a group created after the stop is stopped") {
   task_group outer;
   bool stopped = false;
   outer.spawn([&]() -> task<> {
@@ -149,7 +135,7 @@ task<> make_groups(std::atomic<int>& made) {
   }
 }
 
-TEST_CASE("scope_registry: groups come and go on two threads during stops and dumps", "[async]") {
+TEST_CASE("scope_registry: groups come and go on two threads during stops and dumps") {
   leat::runtime rt({.threads = 2});
   for (int round = 0; round < 20; ++round) {
     std::atomic<int> made{0};
@@ -160,11 +146,11 @@ TEST_CASE("scope_registry: groups come and go on two threads during stops and du
     while (made < 50) std::this_thread::yield();
     if (round % 4 == 0) static_cast<void>(leat_test::dump());
     outer.request_stop();
-    outer.wait_join();
+    leat::block_on(outer.join());
   }
 }
 
-TEST_CASE("scope_registry: a group is created on one thread and destroyed on another", "[async]") {
+TEST_CASE("scope_registry: a group is created on one thread and destroyed on another") {
   leat::runtime rt({.threads = 2});
   task_group outer;
   std::unique_ptr<task_group> group;
@@ -173,7 +159,7 @@ TEST_CASE("scope_registry: a group is created on one thread and destroyed on ano
     group->spawn_on(rt.get_scheduler(1), []() -> task<> { co_await leat::sleep_for(1ms); });
     co_await group->join();
   });
-  outer.wait_join();
+  leat::block_on(outer.join());
   std::thread([&] { group.reset(); }).join();
   CHECK(leat_test::dump().find("task group") != std::string::npos);  // the outer one
 }

@@ -1,23 +1,12 @@
 #include "leat/async/select.hpp"
 
-#include <chrono>
-#include <sstream>
 #include <stop_token>
-#include <string>
-#include <variant>
 
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/dump/dump.hpp"
-#include "leat/base/error.hpp"
 #include "support/leat_test.hpp"
 
 namespace select_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
-using leat::task;
-
-LEAT_TEST("select: the earliest timer wins and the others are cancelled", "[async]") {
+LEAT_TEST("select: the earliest timer wins and the others are cancelled") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   const auto first =
@@ -28,15 +17,15 @@ LEAT_TEST("select: the earliest timer wins and the others are cancelled", "[asyn
   CHECK(sched.now() - begin == 1h + 1s);
 }
 
-LEAT_TEST("select: joins a group without tasks at once", "[async]") {
-  leat::task_group group;
+LEAT_TEST("select: joins a group without tasks at once") {
+  task_group group;
   const auto done = co_await leat::select(leat::sleep_for(1s), group.join());
   CHECK(done.index() == 1);
 }
 
-LEAT_TEST("select: returns the first of a join and a timer", "[async]") {
+LEAT_TEST("select: returns the first of a join and a timer") {
   for (const bool quick : {true, false}) {
-    leat::task_group group;
+    task_group group;
     group.spawn([](bool q) -> task<> { co_await leat::sleep_for(q ? 1s : 3s); }(quick));
     const auto done = co_await leat::select(group.join(), leat::sleep_for(2s));
     CHECK(done.index() == (quick ? 0 : 1));
@@ -44,46 +33,35 @@ LEAT_TEST("select: returns the first of a join and a timer", "[async]") {
   }
 }
 
-LEAT_TEST("select: throws the error of the winner", "[async]") {
-  leat::task_group group;
+LEAT_TEST("select: throws the error of the winner") {
+  task_group group;
   group.spawn([]() -> task<> {
     co_await leat::sleep_for(1s);
     throw leat::failure(errc::data_loss, "broken");
   }());
-  std::string what;
-  try {
-    co_await leat::select(leat::sleep_for(2s), group.join());
-  } catch (const leat::failure& e) {
-    what = e.what();
-  }
-  CHECK(what.find("broken") == 0);
+  const std::string what =
+      co_await message_of<leat::failure>(leat::select(leat::sleep_for(2s), group.join()));
+  CHECK(what.starts_with("broken"));
 }
 
-LEAT_TEST("select: a task cannot select the join of its own group", "[async]") {
-  leat::task_group group("own");
+LEAT_TEST("select: a task cannot select the join of its own group") {
+  task_group group("own");
   std::string what;
-  group.spawn([](leat::task_group& g, std::string& out) -> task<> {
-    try {
-      co_await leat::select(leat::sleep_for(1s), g.join());
-    } catch (const leat::failure& e) {
-      CHECK(e.code() == errc::failed_precondition);
-      out = e.what();
-    }
+  group.spawn([](task_group& g, std::string& out) -> task<> {
+    out =
+        co_await message_of(leat::select(leat::sleep_for(1s), g.join()), errc::failed_precondition);
   }(group, what));
   co_await group.join();
-  CHECK(what.find("'own'") != std::string::npos);
+  CHECK(contains(what, "'own'"));
 }
 
-LEAT_TEST("select: a stop before or during the wait throws cancelled", "[async]") {
+LEAT_TEST("select: a stop before or during the wait throws cancelled") {
   for (const bool before : {true, false}) {
-    leat::task_group group;
+    task_group group;
     bool cancelled = false;
     group.spawn([](bool& out) -> task<> {
-      try {
-        co_await leat::select(leat::sleep_for(1h), leat::sleep_for(2h));
-      } catch (const leat::failure& e) {
-        out = e.code() == errc::cancelled;
-      }
+      out = co_await code_of(leat::select(leat::sleep_for(1h), leat::sleep_for(2h))) ==
+            errc::cancelled;
     }(cancelled));
     if (!before) co_await leat::sleep_for(1s);
     group.request_stop();
@@ -92,20 +70,20 @@ LEAT_TEST("select: a stop before or during the wait throws cancelled", "[async]"
   }
 }
 
-LEAT_TEST("select: a dump lists its operations", "[async]") {
-  leat::task_group group("selecting");
+LEAT_TEST("select: a dump lists its operations") {
+  task_group group("selecting");
   group.spawn([]() -> task<> { co_await leat::select(leat::sleep_for(1s), leat::sleep_for(2s)); }(),
               "chooser");
   co_await leat::sleep_for(1ms);
   const auto tasks = group.report();
   REQUIRE(tasks.size() == 1);
-  CHECK(tasks[0].position.find("select 2 timers") != std::string::npos);
-  CHECK(tasks[0].position.find("select_test.cpp") != std::string::npos);
+  CHECK(contains(tasks[0].position, "select 2 timers"));
+  CHECK(contains(tasks[0].position, "select_test.cpp"));
   co_await group.join();
 }
 
-LEAT_TEST("select: a dump counts timers and stops, which have no names", "[async]") {
-  leat::task_group group("selecting");
+LEAT_TEST("select: a dump counts timers and stops, which have no names") {
+  task_group group("selecting");
   std::stop_source source;
   group.spawn([&]() -> task<> {
     co_await leat::select(leat::wait_for_stop(source.get_token()), leat::sleep_for(1s),
@@ -119,24 +97,19 @@ LEAT_TEST("select: a dump counts timers and stops, which have no names", "[async
   co_await group.join();
 }
 
-LEAT_TEST("with_timeout: returns the result of an operation that completes in time", "[async]") {
-  leat::task_group group;
+LEAT_TEST("with_timeout: returns the result of an operation that completes in time") {
+  task_group group;
   group.spawn([]() -> task<> { co_await leat::sleep_for(1s); }());
   co_await leat::with_timeout(group.join(), 2s);
   leat::scheduler& sched = leat::this_task::get_scheduler();
   co_await leat::with_deadline(leat::sleep_for(1s), sched.now() + 2s);
 }
 
-LEAT_TEST("with_timeout: throws deadline_exceeded with the name of the operation", "[async]") {
-  leat::task_group group("slow");
+LEAT_TEST("with_timeout: throws deadline_exceeded with the name of the operation") {
+  task_group group("slow");
   group.spawn([]() -> task<> { co_await leat::sleep_for(3s); }());
-  std::string what;
-  try {
-    co_await leat::with_timeout(group.join(), 2s);
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == errc::deadline_exceeded);
-    what = e.what();
-  }
+  const std::string what =
+      co_await message_of(leat::with_timeout(group.join(), 2s), errc::deadline_exceeded);
   CHECK_THAT(what, Catch::StartsWith("join task group 'slow'"));
   CHECK_THAT(what,
              Catch::Contains(": timed out without effect (limit of 2000 ms at select_test.cpp:"));
@@ -144,16 +117,11 @@ LEAT_TEST("with_timeout: throws deadline_exceeded with the name of the operation
   co_await group.join();
 }
 
-LEAT_TEST("with_timeout: the message of a stop names the operation, not the timer", "[async]") {
+LEAT_TEST("with_timeout: the message of a stop names the operation, not the timer") {
   std::string what;
-  leat::task_group group;
+  task_group group;
   group.spawn([&]() -> task<> {
-    try {
-      co_await leat::with_timeout(leat::sleep_for(2s), 3s);
-    } catch (const leat::failure& e) {
-      CHECK(e.code() == errc::cancelled);
-      what = e.what();
-    }
+    what = co_await message_of(leat::with_timeout(leat::sleep_for(2s), 3s), errc::cancelled);
   });
   co_await leat::sleep_for(1s);
   group.request_stop();
@@ -169,16 +137,16 @@ auto first_of(leat::duration a, leat::duration b) {
 auto stopped_by(leat::duration d, std::stop_token token) {
   return leat::with_stop(leat::sleep_for(d), std::move(token));
 }
-auto joined_within(leat::task_group& group, leat::duration d) {
+auto joined_within(task_group& group, leat::duration d) {
   return leat::with_timeout(group.join(), d);
 }
-auto told_within(leat::task_group& group, leat::duration d) {
+auto told_within(task_group& group, leat::duration d) {
   return leat::as_tuple(leat::with_timeout(group.join(), d));
 }
 
-LEAT_TEST("select: a function can return a select or a with_timeout", "[async]") {
+LEAT_TEST("select: a function can return a select or a with_timeout") {
   std::stop_source source;
-  leat::task_group group;
+  task_group group;
   group.spawn([]() -> task<> { co_await leat::sleep_for(3s); }());
   auto sleeps = first_of(2s, 1s);
   auto stop = stopped_by(1h, source.get_token());
@@ -195,7 +163,7 @@ LEAT_TEST("select: a function can return a select or a with_timeout", "[async]")
   CHECK(stopped == errc::cancelled);
 }
 
-TEST_CASE("select: awaiting it or a limit twice ends the process with a message", "[async]") {
+TEST_CASE("select: awaiting it or a limit twice ends the process with a message") {
   const auto await_twice = [](bool is_limit) {
     return leat_test::abort_message([is_limit] {
       leat::sim::run([](bool limit) -> task<> {

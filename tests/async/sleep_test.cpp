@@ -1,21 +1,12 @@
 #include "leat/async/sleep.hpp"
 
-#include <chrono>
-#include <string>
-#include <vector>
-
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
 #include "support/leat_test.hpp"
 
 namespace sleep_test {
 
-using namespace std::chrono_literals;
 using leat::sleep_for;
 using leat::sleep_until;
-using leat::task;
 
 task<leat::duration> time_of(task<void> t) {
   leat::scheduler& sched = leat::this_task::get_scheduler();
@@ -27,14 +18,13 @@ task<leat::duration> time_of(task<void> t) {
 task<void> sleep(leat::duration d) { co_await sleep_for(d); }
 task<void> sleep_to(leat::time_point t) { co_await sleep_until(t); }
 
-LEAT_TEST("sleep_for: lasts exactly its duration on virtual time", "[async]") {
+LEAT_TEST("sleep_for: lasts exactly its duration on virtual time") {
   CHECK(co_await time_of(sleep(90min)) == 90min);
 }
 
-LEAT_TEST("sleep_for: zero and negative durations take no time and let other tasks run",
-          "[async]") {
+LEAT_TEST("sleep_for: zero and negative durations take no time and let other tasks run") {
   bool ran = false;
-  leat::task_group group;
+  task_group group;
   group.spawn([](bool& r) -> task<void> {
     r = true;
     co_return;
@@ -45,38 +35,34 @@ LEAT_TEST("sleep_for: zero and negative durations take no time and let other tas
   co_await group.join();
 }
 
-LEAT_TEST("sleep_until: a point in the past takes no time", "[async]") {
+LEAT_TEST("sleep_until: a point in the past takes no time") {
   co_await sleep_for(1h);
   CHECK(co_await time_of(sleep_to(leat::time_point{} + 1s)) == 0ns);
 }
 
-LEAT_TEST("sleep_until: a later point is reached exactly", "[async]") {
+LEAT_TEST("sleep_until: a later point is reached exactly") {
   CHECK(co_await time_of(sleep_to(leat::time_point{} + 7s)) == 7s);
 }
 
-LEAT_TEST("sleep_for: sleeps end in the order of their times", "[async]") {
+LEAT_TEST("sleep_for: sleeps end in the order of their times") {
   std::vector<int> order;
   const auto note_after = [](std::vector<int>& out, int ms) -> task<void> {
     co_await sleep_for(std::chrono::milliseconds(ms));
     out.push_back(ms);
   };
-  leat::task_group group;
+  task_group group;
   for (const int ms : {30, 10, 20, 40, 15}) group.spawn(note_after(order, ms));
   co_await group.join();
   CHECK(order == std::vector{10, 15, 20, 30, 40});
 }
 
-LEAT_TEST("sleep_for: a stop cancels it at once", "[async]") {
+LEAT_TEST("sleep_for: a stop cancels it at once") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   bool cancelled = false;
   const auto sleeper = [](bool& c) -> task<void> {
-    try {
-      co_await sleep_for(1h);
-    } catch (const leat::failure& e) {
-      c = e.code() == leat::errc::cancelled;
-    }
+    c = co_await code_of(sleep_for(1h)) == errc::cancelled;
   };
-  leat::task_group group;
+  task_group group;
   group.spawn(sleeper(cancelled));
   co_await sleep_for(1ms);
   group.request_stop();
@@ -85,19 +71,15 @@ LEAT_TEST("sleep_for: a stop cancels it at once", "[async]") {
   CHECK(sched.now() == leat::time_point{} + 1ms);
 }
 
-LEAT_TEST("sleep_for: does not sleep after a stop request", "[async]") {
+LEAT_TEST("sleep_for: does not sleep after a stop request") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   int cancelled = 0;
   const auto sleeper = [](int& c) -> task<void> {
     for (int i = 0; i < 3; ++i) {
-      try {
-        co_await sleep_for(1h);
-      } catch (const leat::failure&) {
-        ++c;
-      }
+      if (co_await throws<leat::failure>(sleep_for(1h))) ++c;
     }
   };
-  leat::task_group group;
+  task_group group;
   group.spawn(sleeper(cancelled));
   group.request_stop();
   co_await group.join();
@@ -105,7 +87,7 @@ LEAT_TEST("sleep_for: does not sleep after a stop request", "[async]") {
   CHECK(sched.now() == leat::time_point{});
 }
 
-LEAT_TEST("sleep_for: a stop at the same time as the alarm has one outcome", "[async]") {
+LEAT_TEST("sleep_for: a stop at the same time as the alarm has one outcome") {
   // The alarm of the stopping task was set first. When it expires, the sleeper's alarm has expired
   // already or will be cancelled. In both cases the sleeper resumes once.
   int ends = 0;
@@ -116,8 +98,8 @@ LEAT_TEST("sleep_for: a stop at the same time as the alarm has one outcome", "[a
     }
     ++n;
   };
-  leat::task_group group;
-  const auto stopper = [](leat::task_group& g) -> task<void> {
+  task_group group;
+  const auto stopper = [](task_group& g) -> task<void> {
     co_await sleep_for(1s);
     g.request_stop();
   };
@@ -127,17 +109,13 @@ LEAT_TEST("sleep_for: a stop at the same time as the alarm has one outcome", "[a
   CHECK(ends == 3);
 }
 
-LEAT_TEST("sleep_for: a duration beyond the clock's range does not overflow", "[async]") {
+LEAT_TEST("sleep_for: a duration beyond the clock's range does not overflow") {
   bool cancelled = false;
   const auto sleeper = [](bool& c) -> task<void> {
-    try {
-      co_await sleep_for(leat::duration::max());
-    } catch (const leat::failure&) {
-      c = true;
-    }
+    c = co_await throws<leat::failure>(sleep_for(leat::duration::max()));
   };
   co_await sleep_for(1h);
-  leat::task_group group;
+  task_group group;
   group.spawn(sleeper(cancelled));
   co_await sleep_for(1000h);
   CHECK_FALSE(cancelled);
@@ -146,13 +124,13 @@ LEAT_TEST("sleep_for: a duration beyond the clock's range does not overflow", "[
   CHECK(cancelled);
 }
 
-LEAT_TEST("sleep_for: 1,000 sleepers of random length all wake at their time", "[async]") {
+LEAT_TEST("sleep_for: 1,000 sleepers of random length all wake at their time") {
   leat::random_engine random(3);
   int right = 0;
   const auto sleeper = [](leat::duration d, int& n) -> task<void> {
     n += co_await time_of(sleep(d)) == d;
   };
-  leat::task_group group;
+  task_group group;
   for (int i = 0; i < 1000; ++i) {
     group.spawn(
         sleeper(leat::duration(static_cast<std::int64_t>(random.uniform_below(1'000'000))), right));

@@ -2,22 +2,11 @@
 // show only as a hang or under a sanitizer.
 
 #include <atomic>
-#include <chrono>
 #include <thread>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
+#include "support/leat_test.hpp"
 
 namespace stop_race_test {
-
-using namespace std::chrono_literals;
-using leat::task;
-using leat::task_group;
 
 constexpr int rounds = 300;
 
@@ -40,7 +29,7 @@ TEST_CASE("task_group: a stop from an OS thread reaches tasks that start, wait a
     }
     if (round % 3 == 0) std::this_thread::yield();
     group.request_stop();
-    group.wait_join();
+    leat::block_on(group.join());
     REQUIRE(ended == 8);
   }
 }
@@ -65,7 +54,7 @@ TEST_CASE("task_group: two stops and the normal end can coincide", "[async][stre
       std::thread other([&] { firsts += group.request_stop(); });
       firsts += group.request_stop();
       other.join();
-      group.wait_join();
+      leat::block_on(group.join());
       first = firsts;
     }
     REQUIRE(first == 1);
@@ -90,7 +79,7 @@ TEST_CASE("task_group: a nested group can be created, stopped from outside and d
     }
     for (int i = 0; i < round % 7; ++i) std::this_thread::yield();
     group.request_stop();
-    group.wait_join();
+    leat::block_on(group.join());
     REQUIRE(ended == 8);
   }
 }
@@ -103,7 +92,7 @@ TEST_CASE("task_group: the joining thread destroys the group while its last task
     group.spawn_on(rt.get_scheduler(static_cast<std::size_t>(round % 2)),
                    []() -> task<void> { co_return; }());
     if (round % 2 != 0) group.request_stop();
-    group.wait_join();
+    leat::block_on(group.join());
   }
 }
 
@@ -120,7 +109,7 @@ TEST_CASE("task_group: the first of two errors on two threads wins, the other is
     group.spawn_on(rt.get_scheduler(1), fail(1));
     int caught = -1;
     try {
-      group.wait_join();
+      leat::block_on(group.join());
     } catch (const int n) {
       caught = n;
     }
@@ -141,7 +130,7 @@ TEST_CASE("runtime: a thread that sleeps is woken by every post", "[async][stres
       task_group group;
       group.spawn_on(rt.get_scheduler(0), step(n));
       group.spawn_on(rt.get_scheduler(1), step(n));
-      group.wait_join();
+      leat::block_on(group.join());
     }
     REQUIRE(n == 2000);
   }

@@ -1,24 +1,12 @@
 // A loop that tries an operation again and again after a stop lets other tasks run.
 
-#include <chrono>
 #include <functional>
 
 #include <asio/steady_timer.hpp>
-#include <catch2/catch.hpp>
 
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/blocking/run_blocking.hpp"
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/loop/use_task.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
+#include "support/leat_test.hpp"
 
 namespace stopped_loop_test {
-
-using namespace std::chrono_literals;
-using leat::task;
 
 constexpr int attempts = 5000;
 constexpr int attempts_in_a_turn = 256;
@@ -39,8 +27,8 @@ task<> try_again(const std::function<task<>()>& attempt, bool& over) {
 task<int> turns_after_stop(const std::function<task<>()>& attempt) {
   int turns = 0;
   bool over = false;
-  leat::task_group stopped;
-  leat::task_group others;
+  task_group stopped;
+  task_group others;
   stopped.spawn(try_again(attempt, over));
   stopped.request_stop();
   others.spawn(count_turns(turns, over));
@@ -79,13 +67,10 @@ task<> run_all() {
   };
   for (const operation& o : all) {
     INFO(o.name);
-    const int turns = co_await turns_after_stop(o.attempt);
-    CHECK(turns >= attempts / attempts_in_a_turn);
+    CHECK(co_await turns_after_stop(o.attempt) >= attempts / attempts_in_a_turn);
   }
 }
 
-TEST_CASE("a loop that ignores a stop lets other tasks run", "[async]") {
-  leat::sync_wait(run_all());
-}
+TEST_CASE("a loop that ignores a stop lets other tasks run") { leat::block_on(run_all()); }
 
 }  // namespace stopped_loop_test

@@ -1,24 +1,9 @@
-#include <chrono>
-#include <optional>
-#include <stdexcept>
 #include <stop_token>
-#include <string>
-#include <system_error>
 
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "support/leat_test.hpp"
 
 // A group in a task that was asked to stop.
 namespace task_group_stop_test {
-
-using namespace std::chrono_literals;
-using leat::task;
-using leat::task_group;
 
 task<void> sleep_long() { co_await leat::sleep_for(1000h); }
 
@@ -29,15 +14,6 @@ task<void> return_when_stopped() {
 task<void> fail_when_stopped() {
   co_await return_when_stopped();
   throw std::runtime_error("clean-up failed");
-}
-
-std::string message_of(std::exception_ptr error) {
-  try {
-    if (error) std::rethrow_exception(std::move(error));
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return "";
 }
 
 // Runs `body` and stops it 1 s later. Returns the message of its error; not that of join(), if the
@@ -55,7 +31,7 @@ task<std::string> error_of_stopped(task<void> body) {
   co_await leat::sleep_for(1s);
   outer.request_stop();
   co_await outer.join();
-  co_return message_of(error);
+  co_return error_of(error);
 }
 
 task<void> join_group_of(task<void> (*body)()) {
@@ -64,7 +40,7 @@ task<void> join_group_of(task<void> (*body)()) {
   co_await group.join();
 }
 
-LEAT_TEST("task_group: join() throws the `cancelled` that a stop of its task caused", "[async]") {
+LEAT_TEST("task_group: join() throws the `cancelled` that a stop of its task caused") {
   CHECK(co_await error_of_stopped(join_group_of(&sleep_long)) == "sleep: cancelled");
   const auto body = [](task_group& group) -> task<void> {
     group.spawn(sleep_long());
@@ -73,12 +49,11 @@ LEAT_TEST("task_group: join() throws the `cancelled` that a stop of its task cau
   CHECK(co_await error_of_stopped(leat::with_task_group(body)) == "sleep: cancelled");
 }
 
-LEAT_TEST("task_group: join() returns if all tasks returned despite the stop of its task",
-          "[async]") {
+LEAT_TEST("task_group: join() returns if all tasks returned despite the stop of its task") {
   CHECK(co_await error_of_stopped(join_group_of(&return_when_stopped)) == "");
 }
 
-LEAT_TEST("task_group: an error takes precedence over `cancelled`", "[async]") {
+LEAT_TEST("task_group: an error takes precedence over `cancelled`") {
   const auto body = [](task_group& group) -> task<void> {
     group.spawn(sleep_long());
     group.spawn(fail_when_stopped());
@@ -88,14 +63,14 @@ LEAT_TEST("task_group: an error takes precedence over `cancelled`", "[async]") {
   CHECK(co_await error_of_stopped(leat::with_task_group(body)) == "clean-up failed");
 }
 
-LEAT_TEST("task_group: a limit around a group reports `deadline_exceeded`", "[async]") {
+LEAT_TEST("task_group: a limit around a group reports `deadline_exceeded`") {
   const auto body = [](task_group& group) -> task<void> {
     group.spawn(sleep_long());
     co_return;
   };
   const auto [late] =
       co_await leat::as_tuple(leat::with_timeout(leat::with_task_group(body), 20ms));
-  CHECK(late == leat::errc::deadline_exceeded);
+  CHECK(late == errc::deadline_exceeded);
 
   const auto returning = [](task_group& group) -> task<void> {
     group.spawn(return_when_stopped());
@@ -106,7 +81,7 @@ LEAT_TEST("task_group: a limit around a group reports `deadline_exceeded`", "[as
   CHECK_FALSE(complete);
 }
 
-LEAT_TEST("task_group: a group that stops itself in a stopped task is no error", "[async]") {
+LEAT_TEST("task_group: a group that stops itself in a stopped task is no error") {
   // Shielded: the stop of the task has not reached it.
   const auto shielded = []() -> task<void> {
     co_await return_when_stopped();
@@ -130,7 +105,7 @@ LEAT_TEST("task_group: a group that stops itself in a stopped task is no error",
   CHECK(co_await error_of_stopped(stopped_before()) == "");
 }
 
-LEAT_TEST("task_group: a group that is created in a stopped task reports `cancelled`", "[async]") {
+LEAT_TEST("task_group: a group that is created in a stopped task reports `cancelled`") {
   const auto late = []() -> task<void> {
     co_await return_when_stopped();
     co_await join_group_of(&sleep_long);
@@ -138,8 +113,7 @@ LEAT_TEST("task_group: a group that is created in a stopped task reports `cancel
   CHECK(co_await error_of_stopped(late()) == "sleep: cancelled");
 }
 
-LEAT_TEST("task_group: join() in a task that was not stopped ignores the stop of another task",
-          "[async]") {
+LEAT_TEST("task_group: join() in a task that was not stopped ignores the stop of another task") {
   std::optional<task_group> group;
   task_group maker;
   maker.spawn([](std::optional<task_group>& g) -> task<void> {
@@ -156,7 +130,7 @@ LEAT_TEST("task_group: join() in a task that was not stopped ignores the stop of
   CHECK_FALSE(group->first_error());
 }
 
-LEAT_TEST("task_group: as_tuple() of join() reports the `cancelled` of a stop", "[async]") {
+LEAT_TEST("task_group: as_tuple() of join() reports the `cancelled` of a stop") {
   std::error_code code;
   const auto join = [&]() -> task<void> {
     task_group group;
@@ -166,10 +140,10 @@ LEAT_TEST("task_group: as_tuple() of join() reports the `cancelled` of a stop", 
     CHECK_FALSE(group.first_error());
   };
   CHECK(co_await error_of_stopped(join()) == "");
-  CHECK(code == leat::errc::cancelled);
+  CHECK(code == errc::cancelled);
 }
 
-LEAT_TEST("task_group: a join that won a select reports a stop that came meanwhile", "[async]") {
+LEAT_TEST("task_group: a join that won a select reports a stop that came meanwhile") {
   task_group outer;
   std::optional<task_group> group;
   std::string message = "none";
@@ -196,7 +170,7 @@ LEAT_TEST("task_group: a join that won a select reports a stop that came meanwhi
   CHECK(message == "sleep: cancelled");
 }
 
-LEAT_TEST("with_task_group: a stop discards no result of the body", "[async]") {
+LEAT_TEST("with_task_group: a stop discards no result of the body") {
   int result = 0;
   const auto body = [](task_group& group) -> task<int> {
     group.spawn(sleep_long());
@@ -214,7 +188,7 @@ LEAT_TEST("with_task_group: a stop discards no result of the body", "[async]") {
   CHECK(co_await error_of_stopped(fails()) == "clean-up failed");
 }
 
-LEAT_TEST("task_group: a callback of the stop does not hide the stop of the task", "[async]") {
+LEAT_TEST("task_group: a callback of the stop does not hide the stop of the task") {
   const auto join = []() -> task<void> {
     task_group group;
     const std::stop_token token = leat::this_task::get_stop_token();

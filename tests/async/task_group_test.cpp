@@ -1,29 +1,14 @@
 #include "leat/async/task_group.hpp"
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "async/manual_event.hpp"
-#include "leat/async/loop/asio_scheduler.hpp"
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "support/leat_test.hpp"
 #include "support/tracked.hpp"
 
 namespace task_group_test {
 
-using namespace std::chrono_literals;
-using leat::task;
-using leat::task_group;
 using leat_test::manual_event;
 
 task<void> count(int& n) {
@@ -41,17 +26,7 @@ task<void> fail_after(leat::duration d, const char* what) {
 task<void> sleep_long() { co_await leat::sleep_for(1000h); }
 task<void> wait_for(manual_event& event) { co_await event.wait(); }
 
-/// Returns the message of the exception that join() throws, or an empty string.
-task<std::string> error_of_join(task_group& group) {
-  try {
-    co_await group.join();
-  } catch (const std::exception& e) {
-    co_return e.what();
-  }
-  co_return "";
-}
-
-LEAT_TEST("task_group: join waits for every task", "[async]") {
+LEAT_TEST("task_group: join waits for every task") {
   int n = 0;
   task_group group;
   for (int i = 0; i < 10; ++i) group.spawn(count_after(n, i * 1s));
@@ -59,7 +34,7 @@ LEAT_TEST("task_group: join waits for every task", "[async]") {
   CHECK(n == 10);
 }
 
-LEAT_TEST("task_group: spawn does not run the task in the call", "[async]") {
+LEAT_TEST("task_group: spawn does not run the task in the call") {
   int n = 0;
   task_group group;
   group.spawn(count(n));
@@ -86,7 +61,7 @@ struct spawns_at_end {
 };
 task<void> destroy_at_end(spawns_at_end) { co_return; }
 
-LEAT_TEST("task_group: a task lives until its parameters are destroyed", "[async]") {
+LEAT_TEST("task_group: a task lives until its parameters are destroyed") {
   int n = 0;
   task_group group;
   group.spawn(destroy_at_end(spawns_at_end(group, n)));
@@ -94,7 +69,7 @@ LEAT_TEST("task_group: a task lives until its parameters are destroyed", "[async
   CHECK(n == 1);
 }
 
-LEAT_TEST("task_group: the name of a task has any length, and ends at a zero", "[async]") {
+LEAT_TEST("task_group: the name of a task has any length, and ends at a zero") {
   using namespace std::string_literals;
   const std::vector<std::string> names{"a", "a\0b"s, "\0"s, std::string(5000, 'x')};
   std::vector<std::string> found;
@@ -110,13 +85,13 @@ LEAT_TEST("task_group: the name of a task has any length, and ends at a zero", "
   CHECK(found == std::vector<std::string>{"a", "a", "", std::string(5000, 'x')});
 }
 
-LEAT_TEST("task_group: an empty group joins at once", "[async]") {
+LEAT_TEST("task_group: an empty group joins at once") {
   task_group group;
   co_await group.join();
   CHECK(group.live_tasks() == 0);
 }
 
-LEAT_TEST("task_group: tasks may spawn into their own group", "[async]") {
+LEAT_TEST("task_group: tasks may spawn into their own group") {
   struct tree {
     static task<void> grow(task_group& group, int depth, int& n) {
       ++n;
@@ -132,7 +107,7 @@ LEAT_TEST("task_group: tasks may spawn into their own group", "[async]") {
   CHECK(n == 1023);
 }
 
-LEAT_TEST("task_group: a group can be used again after join", "[async]") {
+LEAT_TEST("task_group: a group can be used again after join") {
   int n = 0;
   task_group group;
   group.spawn(count(n));
@@ -142,7 +117,7 @@ LEAT_TEST("task_group: a group can be used again after join", "[async]") {
   CHECK(n == 2);
 }
 
-LEAT_TEST("task_group: several tasks can join the same group", "[async]") {
+LEAT_TEST("task_group: several tasks can join the same group") {
   int joined = 0;
   task_group work, joiners;
   work.spawn(sleep_long());
@@ -156,17 +131,17 @@ LEAT_TEST("task_group: several tasks can join the same group", "[async]") {
   CHECK(joined == 3);
 }
 
-LEAT_TEST("task_group: the first error stops the other tasks, and join() throws it", "[async]") {
+LEAT_TEST("task_group: the first error stops the other tasks, and join() throws it") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   task_group group;
   group.spawn(fail_after(1s, "first"));
   group.spawn(fail_after(2s, "second"));
   group.spawn(sleep_long());
-  CHECK(co_await error_of_join(group) == "first");
+  CHECK(co_await message_of(group.join()) == "first");
   CHECK(sched.now() == leat::time_point{} + 1s);
 }
 
-LEAT_TEST("task_group: join() throws the first error even if it follows a stop", "[async]") {
+LEAT_TEST("task_group: join() throws the first error even if it follows a stop") {
   const auto fail_when_stopped = []() -> task<void> {
     try {
       co_await leat::sleep_for(1h);
@@ -178,28 +153,28 @@ LEAT_TEST("task_group: join() throws the first error even if it follows a stop",
   group.spawn(fail_when_stopped());
   co_await leat::sleep_for(1s);
   group.request_stop();
-  CHECK(co_await error_of_join(group) == "clean-up failed");
+  CHECK(co_await message_of(group.join()) == "clean-up failed");
 }
 
-LEAT_TEST("task_group: ignores `cancelled` from tasks after its request_stop()", "[async]") {
+LEAT_TEST("task_group: ignores `cancelled` from tasks after its request_stop()") {
   task_group group;
   for (int i = 0; i < 3; ++i) group.spawn(sleep_long());
   co_await leat::sleep_for(1s);
   CHECK(group.request_stop());
-  CHECK(co_await error_of_join(group) == "");
+  CHECK(co_await message_of(group.join()) == "");
 }
 
-LEAT_TEST("task_group: `cancelled` without a stop request is an error", "[async]") {
+LEAT_TEST("task_group: `cancelled` without a stop request is an error") {
   const auto give_up = []() -> task<void> {
-    throw leat::failure(leat::errc::cancelled, "gave up");
+    throw leat::failure(errc::cancelled, "gave up");
     co_return;
   };
   task_group group;
   group.spawn(give_up());
-  CHECK(co_await error_of_join(group) == "gave up: cancelled");
+  CHECK(co_await message_of(group.join()) == "gave up: cancelled");
 }
 
-TEST_CASE("task_group: a second request_stop() returns false", "[async]") {
+TEST_CASE("task_group: a second request_stop() returns false") {
   task_group group;
   CHECK_FALSE(group.stop_requested());
   CHECK(group.request_stop());
@@ -207,7 +182,7 @@ TEST_CASE("task_group: a second request_stop() returns false", "[async]") {
   CHECK(group.stop_requested());
 }
 
-LEAT_TEST("task_group: a task spawned after a stop starts and sees the stop", "[async]") {
+LEAT_TEST("task_group: a task spawned after a stop starts and sees the stop") {
   bool began = false;
   bool stopped = false;
   task_group group;
@@ -217,12 +192,12 @@ LEAT_TEST("task_group: a task spawned after a stop starts and sees the stop", "[
     s = leat::this_task::stop_requested();
     co_await leat::sleep_for(1h);
   }(began, stopped));
-  CHECK(co_await error_of_join(group) == "");
+  CHECK(co_await message_of(group.join()) == "");
   CHECK(began);
   CHECK(stopped);
 }
 
-LEAT_TEST("task_group: a stop cancels the waits of awaited child tasks", "[async]") {
+LEAT_TEST("task_group: a stop cancels the waits of awaited child tasks") {
   const auto outer = []() -> task<void> { co_await sleep_long(); };
   task_group group;
   group.spawn(outer());
@@ -238,17 +213,13 @@ task<void> nest(int depth, int& cancelled) {
     inner.spawn(nest(depth - 1, cancelled));
   } else {
     inner.spawn([](int& n) -> task<void> {
-      try {
-        co_await leat::sleep_for(1h);
-      } catch (const leat::failure&) {
-        ++n;
-      }
+      if (co_await throws<leat::failure>(leat::sleep_for(1h))) ++n;
     }(cancelled));
   }
   co_await inner.join();
 }
 
-LEAT_TEST("task_group: nested groups are stopped with their parent, at any depth", "[async]") {
+LEAT_TEST("task_group: nested groups are stopped with their parent, at any depth") {
   int cancelled = 0;
   task_group group;
   for (int i = 0; i < 3; ++i) group.spawn(nest(i * 4, cancelled));
@@ -258,7 +229,7 @@ LEAT_TEST("task_group: nested groups are stopped with their parent, at any depth
   CHECK(cancelled == 3);
 }
 
-LEAT_TEST("task_group: a group created in a stopped task is stopped from the start", "[async]") {
+LEAT_TEST("task_group: a group created in a stopped task is stopped from the start") {
   bool stopped = false;
   task_group group;
   group.request_stop();
@@ -271,7 +242,7 @@ LEAT_TEST("task_group: a group created in a stopped task is stopped from the sta
   CHECK(stopped);
 }
 
-LEAT_TEST("task_group: a shielded group is not stopped with the task that made it", "[async]") {
+LEAT_TEST("task_group: a shielded group is not stopped with the task that made it") {
   bool stopped = true;
   task_group group;
   group.request_stop();
@@ -286,32 +257,27 @@ LEAT_TEST("task_group: a shielded group is not stopped with the task that made i
   CHECK_FALSE(stopped);
 }
 
-LEAT_TEST("task_group: join() in a task of the same group throws failed_precondition", "[async]") {
+LEAT_TEST("task_group: join() in a task of the same group throws failed_precondition") {
   task_group group("ring");
   std::string said;
   group.spawn([](task_group& g, std::string& text) -> task<void> {
     try {
       co_await g.join();
     } catch (const leat::failure& e) {
-      if (e.code() != leat::errc::failed_precondition) throw;
+      if (e.code() != errc::failed_precondition) throw;
       text = e.what();
     }
   }(group, said));
   co_await group.join();
-  CHECK(said.find("task group 'ring': join() in one of its own tasks would never return") !=
-        said.npos);
+  CHECK(contains(said, "task group 'ring': join() in one of its own tasks would never return"));
 }
 
-LEAT_TEST("task_group: a stop reaches 10,000 tasks that wait", "[async]") {
+LEAT_TEST("task_group: a stop reaches 10,000 tasks that wait") {
   manual_event never;
   int n = 0;
   task_group group;
   const auto wait = [](manual_event& e, int& c) -> task<void> {
-    try {
-      co_await e.wait();
-    } catch (const leat::failure&) {
-      ++c;
-    }
+    if (co_await throws<leat::failure>(e.wait())) ++c;
   };
   for (int i = 0; i < 10'000; ++i) group.spawn(wait(never, n));
   co_await leat::this_task::yield();
@@ -320,17 +286,17 @@ LEAT_TEST("task_group: a stop reaches 10,000 tasks that wait", "[async]") {
   CHECK(n == 10'000);
 }
 
-LEAT_TEST("task_group: a task may end while a stop is being delivered", "[async]") {
+LEAT_TEST("task_group: a task may end while a stop is being delivered") {
   manual_event event;
   task_group group;
   for (int i = 0; i < 10; ++i) group.spawn(wait_for(event));
   co_await leat::this_task::yield();
   group.request_stop();  // adds the notice to the run queue
   event.set();           // adds the tasks to the run queue
-  CHECK(co_await error_of_join(group) == "");
+  CHECK(co_await message_of(group.join()) == "");
 }
 
-LEAT_TEST("task_group: join() keeps waiting if the joining task is stopped", "[async]") {
+LEAT_TEST("task_group: join() keeps waiting if the joining task is stopped") {
   manual_event event;
   bool joined = false;
   task_group inner, outer;
@@ -348,7 +314,7 @@ LEAT_TEST("task_group: join() keeps waiting if the joining task is stopped", "[a
   CHECK(joined);
 }
 
-LEAT_TEST("task_group: tasks and their objects are destroyed before join() returns", "[async]") {
+LEAT_TEST("task_group: tasks and their objects are destroyed before join() returns") {
   leat_test::counts counts;
   const auto hold = [](leat_test::tracked) -> task<void> { co_await leat::sleep_for(1s); };
   task_group group;
@@ -357,19 +323,19 @@ LEAT_TEST("task_group: tasks and their objects are destroyed before join() retur
   CHECK(counts.objects == 0);
 }
 
-TEST_CASE("task_group: destruction with live tasks ends the process with a message", "[async]") {
+TEST_CASE("task_group: destruction with live tasks ends the process with a message") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::virtual_scheduler sched;
     task_group group;
     group.spawn_on(sched, sleep_long());
   });
-  CHECK(said.find("task group '' destroyed while its tasks or threads are running") != said.npos);
+  CHECK(contains(said, "task group '' destroyed while its tasks or threads are running"));
 }
 
-TEST_CASE("task_group: a forgotten join names the group, its tasks and the exception", "[async]") {
+TEST_CASE("task_group: a forgotten join names the group, its tasks and the exception") {
   const auto forget = [](bool with_std_exception) {
     return leat_test::abort_message([&] {
-      leat::sync_wait([](bool standard) -> task<void> {
+      leat::block_on([](bool standard) -> task<void> {
         task_group group("fetchers");
         group.spawn(sleep_long(), "fetch a");
         co_await leat::this_task::yield();
@@ -380,13 +346,13 @@ TEST_CASE("task_group: a forgotten join names the group, its tasks and the excep
   };
   const std::string said = forget(true);
   INFO(said);
-  CHECK(said.find("task group 'fetchers' destroyed") != said.npos);
-  CHECK(said.find("fetch a") != said.npos);
-  CHECK(said.find("this exception was propagating: the real error") != said.npos);
+  CHECK(contains(said, "task group 'fetchers' destroyed"));
+  CHECK(contains(said, "fetch a"));
+  CHECK(contains(said, "this exception was propagating: the real error"));
   CHECK(forget(false).find("propagating: object of type i, which is not") != said.npos);
 }
 
-LEAT_TEST("task_group: a callable that was spawned lives until its task has finished", "[async]") {
+LEAT_TEST("task_group: a callable that was spawned lives until its task has finished") {
   leat_test::counts counts;
   std::string seen;
   task_group group;
@@ -404,30 +370,23 @@ LEAT_TEST("task_group: a callable that was spawned lives until its task has fini
   CHECK(counts.objects == 0);
 }
 
-LEAT_TEST("task_group: an exception of a spawned callable counts as an error of its task",
-          "[async]") {
+LEAT_TEST("task_group: an exception of a spawned callable counts as an error of its task") {
   task_group group;
   group.spawn([]() -> task<void> { throw std::runtime_error("no task"); });
-  std::string what;
-  try {
-    co_await group.join();
-  } catch (const std::runtime_error& e) {
-    what = e.what();
-  }
-  CHECK(what == "no task");
+  CHECK(co_await message_of<std::runtime_error>(group.join()) == "no task");
 }
 
-TEST_CASE("task_group: spawn() outside a scheduler ends the process with a message", "[async]") {
+TEST_CASE("task_group: spawn() outside a scheduler ends the process with a message") {
   const std::string said = leat_test::abort_message([] {
     task_group group;
     group.spawn(sleep_long());
   });
-  CHECK(said.find("task_group::spawn() outside a scheduler") != said.npos);
+  CHECK(contains(said, "task_group::spawn() outside a scheduler"));
 }
 
 // ------------------------------------------------------------------------------ several threads
 
-TEST_CASE("task_group: tasks run on the scheduler on which they were spawned", "[async]") {
+TEST_CASE("task_group: tasks run on the scheduler on which they were spawned") {
   leat::runtime rt({.threads = 3});
   std::vector<leat::scheduler*> seen(3);
   task_group group;
@@ -437,31 +396,31 @@ TEST_CASE("task_group: tasks run on the scheduler on which they were spawned", "
       co_return;
     }(seen[i]));
   }
-  group.wait_join();
+  leat::block_on(group.join());
   for (std::size_t i = 0; i < 3; ++i) CHECK(seen[i] == &rt.get_scheduler(i));
 }
 
-TEST_CASE("task_group: a stop reaches tasks on other schedulers", "[async]") {
+TEST_CASE("task_group: a stop reaches tasks on other schedulers") {
   leat::runtime rt({.threads = 2});
   task_group group;
   for (std::size_t i = 0; i < 100; ++i) group.spawn_on(rt.get_scheduler(i % 2), sleep_long());
   group.request_stop();
-  group.wait_join();
+  leat::block_on(group.join());
   CHECK(group.live_tasks() == 0);
 }
 
-TEST_CASE("task_group: wait_join throws the first error", "[async]") {
+TEST_CASE("task_group: wait_join throws the first error") {
   leat::runtime rt;
   task_group group;
   group.spawn_on(rt.get_scheduler(), fail_after(0s, "first"));
   group.spawn_on(rt.get_scheduler(), sleep_long());
-  CHECK_THROWS_WITH(group.wait_join(), "first");
+  CHECK_THROWS_WITH(leat::block_on(group.join()), "first");
 }
 
-TEST_CASE("task_group: prints an error that was not read", "[async]") {
+TEST_CASE("task_group: prints an error that was not read") {
   const auto said_by = [](bool read) {
     return leat_test::abort_message([read] {
-      leat::sync_wait([](bool ask) -> task<> {
+      leat::block_on([](bool ask) -> task<> {
         task_group group("g");
         group.spawn(fail_after(0s, "first"));
         co_await leat::sleep_for(10ms);  // the task ends
@@ -475,7 +434,7 @@ TEST_CASE("task_group: prints an error that was not read", "[async]") {
   CHECK(said_by(false) == "leat: task group 'g': unreported error: first\nthe end\n");
 }
 
-TEST_CASE("task_group: a task on one scheduler joins tasks of another", "[async]") {
+TEST_CASE("task_group: a task on one scheduler joins tasks of another") {
   leat::runtime rt({.threads = 2});
   const auto body = [](leat::scheduler& other, int& n) -> task<void> {
     task_group group;

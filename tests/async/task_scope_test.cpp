@@ -1,26 +1,13 @@
 #include "leat/async/task_scope.hpp"
 
-#include <chrono>
 #include <exception>
-#include <stdexcept>
-#include <string>
-#include <string_view>
 #include <thread>
-#include <vector>
 
 #include "async/manual_event.hpp"
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "support/leat_test.hpp"
 
 namespace task_scope_test {
 
-using namespace std::chrono_literals;
-using leat::task;
 using leat_test::manual_event;
 
 /// A scope that exposes all its functions and records the errors of its tasks.
@@ -69,12 +56,12 @@ task<void> sleep(leat::duration d) { co_await leat::sleep_for(d); }
 
 leat::time_point at(leat::duration d) { return leat::time_point{} + d; }
 
-LEAT_TEST("task_scope: task_failed receives the error of a task", "[async]") {
+LEAT_TEST("task_scope: task_failed receives the error of a task") {
   open_scope scope;
   scope.spawn(sleep(1s), "good");
   scope.spawn(
       []() -> task<void> {
-        throw leat::failure(leat::errc::data_loss, "torn");
+        throw leat::failure(errc::data_loss, "torn");
         co_return;
       }(),
       "bad");
@@ -83,14 +70,13 @@ LEAT_TEST("task_scope: task_failed receives the error of a task", "[async]") {
   CHECK_THROWS_AS(std::rethrow_exception(scope.errors[0]), leat::failure);
 }
 
-LEAT_TEST("task_scope: a wait for idle returns at once without tasks", "[async]") {
+LEAT_TEST("task_scope: a wait for idle returns at once without tasks") {
   open_scope scope;
   CHECK(scope.is_idle());
   CHECK(co_await scope.until(open_scope::idle));
 }
 
-LEAT_TEST("task_scope: a wait ends at its deadline if the condition does not become true",
-          "[async]") {
+LEAT_TEST("task_scope: a wait ends at its deadline if the condition does not become true") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   open_scope scope;
   scope.spawn(sleep(1h));
@@ -100,7 +86,7 @@ LEAT_TEST("task_scope: a wait ends at its deadline if the condition does not bec
   CHECK(sched.now() == at(1h));
 }
 
-LEAT_TEST("task_scope: a deadline in the past does not wait", "[async]") {
+LEAT_TEST("task_scope: a deadline in the past does not wait") {
   open_scope scope;
   scope.spawn(sleep(1h));
   CHECK_FALSE(co_await scope.until(open_scope::idle, at(-1s)));
@@ -108,7 +94,7 @@ LEAT_TEST("task_scope: a deadline in the past does not wait", "[async]") {
   CHECK(co_await scope.until(open_scope::idle));
 }
 
-LEAT_TEST("task_scope: a wait for the stop ends with the request", "[async]") {
+LEAT_TEST("task_scope: a wait for the stop ends with the request") {
   open_scope scope;
   open_scope waiters;
   bool held = false;
@@ -122,8 +108,7 @@ LEAT_TEST("task_scope: a wait for the stop ends with the request", "[async]") {
   CHECK(held);
 }
 
-LEAT_TEST("task_scope: a wait for the stop of another scope is cancelled with its own task",
-          "[async]") {
+LEAT_TEST("task_scope: a wait for the stop of another scope is cancelled with its own task") {
   open_scope scope;
   open_scope waiters;
   waiters.spawn([](open_scope& s) -> task<void> { co_await s.until(open_scope::stopped); }(scope));
@@ -134,7 +119,7 @@ LEAT_TEST("task_scope: a wait for the stop of another scope is cancelled with it
   CHECK_THROWS_AS(std::rethrow_exception(waiters.errors[0]), leat::failure);
 }
 
-LEAT_TEST("task_scope: a hold prevents idle", "[async]") {
+LEAT_TEST("task_scope: a hold prevents idle") {
   open_scope scope;
   scope.add_hold();
   CHECK_FALSE(scope.is_idle());
@@ -143,7 +128,7 @@ LEAT_TEST("task_scope: a hold prevents idle", "[async]") {
   CHECK(co_await scope.until(open_scope::idle));
 }
 
-LEAT_TEST("task_scope: a cleared stop can be requested again", "[async]") {
+LEAT_TEST("task_scope: a cleared stop can be requested again") {
   open_scope scope;
   manual_event event;
   scope.request_scope_stop();
@@ -158,8 +143,7 @@ LEAT_TEST("task_scope: a cleared stop can be requested again", "[async]") {
   CHECK(co_await scope.until(open_scope::idle));
 }
 
-LEAT_TEST("task_scope: a stop can be requested again while the first is being delivered",
-          "[async]") {
+LEAT_TEST("task_scope: a stop can be requested again while the first is being delivered") {
   // Regression: a second insertion of the notice corrupted the run queue.
   open_scope scope;
   manual_event event;
@@ -182,7 +166,7 @@ LEAT_TEST("task_scope: a stop can be requested again while the first is being de
   CHECK(others == 3);
 }
 
-LEAT_TEST("task_scope: a stop that is cleared before its delivery cancels no task", "[async]") {
+LEAT_TEST("task_scope: a stop that is cleared before its delivery cancels no task") {
   open_scope scope;
   manual_event event;
   scope.spawn(wait_for(event));
@@ -198,7 +182,7 @@ LEAT_TEST("task_scope: a stop that is cleared before its delivery cancels no tas
 
 // ---- A stop of more tasks than one step ends.
 
-LEAT_TEST("task_scope: a stop of many tasks lets other tasks run in between", "[async]") {
+LEAT_TEST("task_scope: a stop of many tasks lets other tasks run in between") {
   open_scope scope;
   manual_event event;
   for (int i = 0; i < 1000; ++i) scope.spawn(wait_for(event));
@@ -212,7 +196,7 @@ LEAT_TEST("task_scope: a stop of many tasks lets other tasks run in between", "[
   CHECK(co_await scope.until(open_scope::idle));
 }
 
-LEAT_TEST("task_scope: tasks may end while a stop is being delivered to them", "[async]") {
+LEAT_TEST("task_scope: tasks may end while a stop is being delivered to them") {
   open_scope scope;
   manual_event event;
   const auto spin = [](open_scope& s) -> task<void> {
@@ -228,7 +212,7 @@ LEAT_TEST("task_scope: tasks may end while a stop is being delivered to them", "
   CHECK(ended == 500);
 }
 
-LEAT_TEST("task_scope: a stop that is cleared during delivery cancels no more tasks", "[async]") {
+LEAT_TEST("task_scope: a stop that is cleared during delivery cancels no more tasks") {
   open_scope scope;
   manual_event event;
   std::size_t ended = 0;
@@ -247,18 +231,12 @@ LEAT_TEST("task_scope: a stop that is cleared during delivery cancels no more ta
 }
 
 LEAT_TEST(
-    "task_scope: a stop that is cleared and requested again during delivery reaches all tasks",
-    "[async]") {
+    "task_scope: a stop that is cleared and requested again during delivery reaches all tasks") {
   open_scope scope;
   manual_event event;
   int waited_again = 0;
   const auto wait_twice = [](open_scope& s, manual_event& e, int& again) -> task<void> {
-    bool cancelled = false;
-    try {
-      co_await e.wait();
-    } catch (const leat::failure&) {
-      cancelled = true;
-    }
+    const bool cancelled = co_await throws<leat::failure>(e.wait());
     if (!cancelled || s.stop_requested()) co_return;
     if (++again == 10) s.request_scope_stop();  // the notice of the first stop is still queued
     co_await e.wait();
@@ -276,7 +254,7 @@ LEAT_TEST(
   CHECK(ended == 1000);
 }
 
-LEAT_TEST("task_scope: the report has each task's name and location", "[async]") {
+LEAT_TEST("task_scope: the report has each task's name and location") {
   open_scope scope;
   manual_event event("mail");
   scope.spawn(wait_for(event), "a");
@@ -286,14 +264,14 @@ LEAT_TEST("task_scope: the report has each task's name and location", "[async]")
   REQUIRE(reports.size() == 2);
   if (reports[0].name != "a") std::swap(reports[0], reports[1]);
   CHECK(reports[0].name == "a");
-  CHECK(reports[0].position.find("wait for event 'mail', at task_scope_test.cpp:") == 0);
-  CHECK(reports[1].position.find("for 2.000 s") != std::string::npos);
+  CHECK(reports[0].position.starts_with("wait for event 'mail', at task_scope_test.cpp:"));
+  CHECK(contains(reports[1].position, "for 2.000 s"));
   event.set();
   scope.request_scope_stop();
   CHECK(co_await scope.until(open_scope::idle));
 }
 
-TEST_CASE("task_scope: block_until ends at its deadline, and with the condition", "[async]") {
+TEST_CASE("task_scope: block_until ends at its deadline, and with the condition") {
   leat::runtime rt;
   open_scope scope;
   scope.spawn_on(rt.get_scheduler(), sleep(1h), "", std::source_location::current());
@@ -305,7 +283,7 @@ TEST_CASE("task_scope: block_until ends at its deadline, and with the condition"
   CHECK(scope.block_until(open_scope::idle, leat::no_deadline));
 }
 
-TEST_CASE("task_scope: a blocking wait on a scheduler thread ends the process", "[async]") {
+TEST_CASE("task_scope: a blocking wait on a scheduler thread ends the process") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::run([]() -> task<void> {
       open_scope scope;
@@ -313,10 +291,10 @@ TEST_CASE("task_scope: a blocking wait on a scheduler thread ends the process", 
       co_return;
     }());
   });
-  CHECK(said.find("use co_await") != said.npos);
+  CHECK(contains(said, "use co_await"));
 }
 
-TEST_CASE("task_scope: can outlive the schedulers of its tasks", "[async]") {
+TEST_CASE("task_scope: can outlive the schedulers of its tasks") {
   // Regression: a stop and a dump used every scheduler that the scope had ever used.
   open_scope scope("long-lived");
   manual_event event("mail");
@@ -335,7 +313,7 @@ TEST_CASE("task_scope: can outlive the schedulers of its tasks", "[async]") {
   CHECK(sched.live_tasks() == 0);
 }
 
-TEST_CASE("task_scope: can spawn, stop and report on three threads at once", "[async]") {
+TEST_CASE("task_scope: can spawn, stop and report on three threads at once") {
   leat::runtime rt({.threads = 2});
   for (int round = 0; round < 50; ++round) {
     open_scope scopes[2];
@@ -352,10 +330,9 @@ TEST_CASE("task_scope: can spawn, stop and report on three threads at once", "[a
   }
 }
 
-TEST_CASE("task_scope: the message of a destruction names an exception that passed a co_await",
-          "[async]") {
+TEST_CASE("task_scope: the message of a destruction names an exception that passed a co_await") {
   const std::string said = leat_test::abort_message([] {
-    leat::sync_wait([]() -> task<void> {
+    leat::block_on([]() -> task<void> {
       open_scope scope;
       scope.spawn([]() -> task<void> { co_await leat::sleep_for(1h); }());
       co_await []() -> task<void> {
@@ -365,7 +342,7 @@ TEST_CASE("task_scope: the message of a destruction names an exception that pass
     }());
   });
   INFO(said);
-  CHECK(said.find("this exception was propagating: the error of a child\n") != said.npos);
+  CHECK(contains(said, "propagating: the error of a child\n"));
 }
 
 }  // namespace task_scope_test

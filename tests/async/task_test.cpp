@@ -1,18 +1,9 @@
 #include "leat/async/task.hpp"
 
-#include <memory>
-#include <stdexcept>
-#include <string>
 #include <thread>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "async/manual_event.hpp"
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
 #include "support/stack_use.hpp"
@@ -20,7 +11,6 @@
 
 namespace task_test {
 
-using leat::task;
 using leat_test::tracked;
 
 static_assert(!std::is_copy_constructible_v<task<int>>);
@@ -42,32 +32,32 @@ task<void> keep(tracked) { co_return; }
 
 // ---------------------------------------------------------------------------------- results
 
-TEST_CASE("task: a loop that waits needs little memory besides its frame", "[async]") {
+TEST_CASE("task: a loop that waits needs little memory besides its frame") {
   CHECK(sizeof(leat::task_context) <= 88);
   CHECK(sizeof(leat::detail::promise<void>) <= 24);
 }
 
-LEAT_TEST("task: co_await returns the value", "[async]") { CHECK(co_await give(42) == 42); }
+LEAT_TEST("task: co_await returns the value") { CHECK(co_await give(42) == 42); }
 
-LEAT_TEST("task: a task<void> runs to its end", "[async]") {
+LEAT_TEST("task: a task<void> runs to its end") {
   bool done = false;
   co_await set(done);
   CHECK(done);
 }
 
-LEAT_TEST("task: a reference result is the object itself", "[async]") {
+LEAT_TEST("task: a reference result is the object itself") {
   int n = 1;
   int& same = co_await give_reference(n);
   CHECK(&same == &n);
 }
 
-LEAT_TEST("task: a result may be move-only", "[async]") {
+LEAT_TEST("task: a result may be move-only") {
   const std::unique_ptr<int> p = co_await give_pointer(7);
   REQUIRE(p);
   CHECK(*p == 7);
 }
 
-LEAT_TEST("task: a result is moved, never copied", "[async]") {
+LEAT_TEST("task: a result is moved, never copied") {
   leat_test::counts counts;
   const auto make = [](leat_test::counts& c) -> task<tracked> { co_return tracked(c, 1); };
   {
@@ -79,7 +69,7 @@ LEAT_TEST("task: a result is moved, never copied", "[async]") {
   CHECK(counts.objects == 0);
 }
 
-LEAT_TEST("task: a result may be of a type without a default constructor", "[async]") {
+LEAT_TEST("task: a result may be of a type without a default constructor") {
   struct plain {
     explicit plain(int v) : value(v) {}
     int value;
@@ -88,37 +78,25 @@ LEAT_TEST("task: a result may be of a type without a default constructor", "[asy
   CHECK((co_await make()).value == 3);
 }
 
-LEAT_TEST("task: a returned value is converted to the result type", "[async]") {
+LEAT_TEST("task: a returned value is converted to the result type") {
   const auto make = []() -> task<std::string> { co_return "text"; };
   CHECK(co_await make() == "text");
 }
 
 // ---------------------------------------------------------------------------------- errors
 
-LEAT_TEST("task: co_await throws the exception with its type", "[async]") {
-  std::string what;
-  try {
-    co_await fail();
-  } catch (const std::runtime_error& e) {
-    what = e.what();
-  }
-  CHECK(what == "failed");
+LEAT_TEST("task: co_await throws the exception with its type") {
+  CHECK(co_await message_of<std::runtime_error>(fail()) == "failed");
 }
 
-LEAT_TEST("task: an exception propagates through all awaiting tasks", "[async]") {
+LEAT_TEST("task: an exception propagates through all awaiting tasks") {
   leat_test::counts counts;
   const auto middle = [](tracked) -> task<int> { co_return co_await fail() + 1; };
-  bool caught = false;
-  try {
-    co_await middle(tracked(counts, 1));
-  } catch (const std::runtime_error&) {
-    caught = true;
-  }
-  CHECK(caught);
+  CHECK(co_await throws<std::runtime_error>(middle(tracked(counts, 1))));
   CHECK(counts.objects == 0);
 }
 
-LEAT_TEST("task: propagates an exception that is not a std::exception", "[async]") {
+LEAT_TEST("task: propagates an exception that is not a std::exception") {
   const auto odd = []() -> task<void> {
     throw 5;
     co_return;
@@ -134,7 +112,7 @@ LEAT_TEST("task: propagates an exception that is not a std::exception", "[async]
 
 // -------------------------------------------------------------------------- laziness, lifetime
 
-LEAT_TEST("task: does not start before it is awaited", "[async]") {
+LEAT_TEST("task: does not start before it is awaited") {
   bool done = false;
   auto t = set(done);
   co_await leat::this_task::yield();
@@ -143,7 +121,7 @@ LEAT_TEST("task: does not start before it is awaited", "[async]") {
   CHECK(done);
 }
 
-TEST_CASE("task: destruction before the start destroys the arguments", "[async]") {
+TEST_CASE("task: destruction before the start destroys the arguments") {
   leat_test::counts counts;
   {
     const auto t = keep(tracked(counts, 1));
@@ -151,7 +129,7 @@ TEST_CASE("task: destruction before the start destroys the arguments", "[async]"
   CHECK(counts.objects == 0);
 }
 
-TEST_CASE("task: assignment destroys the previous coroutine", "[async]") {
+TEST_CASE("task: assignment destroys the previous coroutine") {
   leat_test::counts counts;
   auto t = keep(tracked(counts, 1));
   t = keep(tracked(counts, 2));
@@ -163,7 +141,7 @@ TEST_CASE("task: assignment destroys the previous coroutine", "[async]") {
 static_assert(!std::is_constructible_v<bool, task<bool>>,
               "a forgotten co_await must not compile as a condition");
 
-TEST_CASE("task: is empty after default construction and after a move", "[async]") {
+TEST_CASE("task: is empty after default construction and after a move") {
   task<int> t;
   CHECK_FALSE(t.valid());
   task<int> full = give(1);
@@ -173,30 +151,29 @@ TEST_CASE("task: is empty after default construction and after a move", "[async]
   CHECK_FALSE(full.valid());  // NOLINT(bugprone-use-after-move)
 }
 
-TEST_CASE("task: self-assignment has no effect", "[async]") {
+TEST_CASE("task: self-assignment has no effect") {
   task<int> t = give(1);
   task<int>& same = t;
   t = std::move(same);
   CHECK(t.valid());
 }
 
-TEST_CASE("task: co_await on an empty task ends the process with a message", "[async]") {
+TEST_CASE("task: co_await on an empty task ends the process with a message") {
   const std::string said = leat_test::abort_message(
-      [] { leat::sync_wait([]() -> task<void> { co_await task<void>(); }()); });
-  CHECK(said.find("co_await on an empty task") != said.npos);
+      [] { leat::block_on([]() -> task<void> { co_await task<void>(); }()); });
+  CHECK(contains(said, "co_await on an empty task"));
 }
 
-TEST_CASE("task: spawn() of an empty task ends the process with a message", "[async]") {
+TEST_CASE("task: spawn() of an empty task ends the process with a message") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::virtual_scheduler sched;
-    leat::task_group group;
+    task_group group;
     group.spawn_on(sched, task<void>());
   });
-  CHECK(said.find("spawn() of an empty task") != said.npos);
+  CHECK(contains(said, "spawn() of an empty task"));
 }
 
-LEAT_TEST("task: locals are destroyed before the awaiter resumes, arguments with the await",
-          "[async]") {
+LEAT_TEST("task: locals are destroyed before the awaiter resumes, arguments with the await") {
   leat_test::counts counts;
   const auto body = [](tracked argument, leat_test::counts& c) -> task<int> {
     const tracked local(c, 2);
@@ -208,7 +185,7 @@ LEAT_TEST("task: locals are destroyed before the awaiter resumes, arguments with
 
 // ------------------------------------------------------------------------------------ stack
 
-LEAT_TEST("task: a million awaits that complete at once need no more stack than one", "[async]") {
+LEAT_TEST("task: a million awaits that complete at once need no more stack than one") {
   std::int64_t sum = 0;
   for (int i = 0; i < 1'000'000; ++i) sum += co_await give(1);
   CHECK(sum == 1'000'000);
@@ -222,7 +199,7 @@ task<int> descend(int depth, leat_test::stack_use& stack) {
   co_return below + 1;
 }
 
-LEAT_TEST("task: 100,000 tasks that await one another need no more stack than one", "[async]") {
+LEAT_TEST("task: 100,000 tasks that await one another need no more stack than one") {
   leat_test::stack_use stack;
   CHECK(co_await descend(100'000, stack) == 100'000);
   CHECK(stack.bytes() < 4096);
@@ -233,17 +210,11 @@ task<void> descend_and_fail(int depth) {
   co_await descend_and_fail(depth - 1);
 }
 
-LEAT_TEST("task: an exception propagates through 1,000 tasks", "[async]") {
-  std::string what;
-  try {
-    co_await descend_and_fail(1000);
-  } catch (const std::runtime_error& e) {
-    what = e.what();
-  }
-  CHECK(what == "bottom");
+LEAT_TEST("task: an exception propagates through 1,000 tasks") {
+  CHECK(co_await message_of<std::runtime_error>(descend_and_fail(1000)) == "bottom");
 }
 
-LEAT_TEST("task: a chain of 10,000 tasks can wait at its end and resume", "[async]") {
+LEAT_TEST("task: a chain of 10,000 tasks can wait at its end and resume") {
   struct deep {
     static task<int> wait(int depth, leat_test::manual_event& event) {
       if (depth > 0) co_return co_await wait(depth - 1, event) + 1;
@@ -256,7 +227,7 @@ LEAT_TEST("task: a chain of 10,000 tasks can wait at its end and resume", "[asyn
   };
   leat_test::manual_event event;
   int result = 0;
-  leat::task_group group;
+  task_group group;
   group.spawn(deep::run(result, event));
   co_await leat::this_task::yield();
   CHECK(result == 0);
@@ -296,13 +267,13 @@ task<int> give_later(int n, leat_test::manual_event& event) {
   co_return n;
 }
 
-LEAT_TEST("task: a foreign coroutine can await a task", "[async]") {
+LEAT_TEST("task: a foreign coroutine can await a task") {
   const foreign f = add_one(give(1));
   while (!f.handle.done()) co_await leat::this_task::yield();
   CHECK(f.handle.promise().value == 2);
 }
 
-LEAT_TEST("task: a foreign coroutine can await a task that waits", "[async]") {
+LEAT_TEST("task: a foreign coroutine can await a task that waits") {
   leat_test::manual_event event;
   const foreign f = add_one(give_later(1, event));
   for (int i = 0; i < 10; ++i) co_await leat::this_task::yield();
@@ -312,13 +283,13 @@ LEAT_TEST("task: a foreign coroutine can await a task that waits", "[async]") {
   CHECK(f.handle.promise().value == 2);
 }
 
-LEAT_TEST("task: a foreign coroutine receives the exception", "[async]") {
+LEAT_TEST("task: a foreign coroutine receives the exception") {
   const foreign f = add_one(fail());
   while (!f.handle.done()) co_await leat::this_task::yield();
   CHECK_THROWS_AS(std::rethrow_exception(f.handle.promise().error), std::runtime_error);
 }
 
-LEAT_TEST("task: can await a foreign awaitable", "[async]") {
+LEAT_TEST("task: can await a foreign awaitable") {
   struct at_once {
     bool await_ready() const noexcept { return true; }
     void await_suspend(std::coroutine_handle<>) const noexcept {}
@@ -337,7 +308,7 @@ struct on_another_thread {
   int await_resume() const noexcept { return 5; }
 };
 
-TEST_CASE("task: resumes on its own scheduler after a foreign awaitable", "[async]") {
+TEST_CASE("task: resumes on its own scheduler after a foreign awaitable") {
   std::jthread thread;
   const auto ask = [](std::jthread& t) -> task<bool> {
     leat::scheduler& sched = leat::this_task::get_scheduler();
@@ -349,10 +320,10 @@ TEST_CASE("task: resumes on its own scheduler after a foreign awaitable", "[asyn
     }
     co_return right;
   };
-  CHECK(leat::sync_wait(ask(thread)));
+  CHECK(leat::block_on(ask(thread)));
 }
 
-LEAT_TEST("task: supports the three forms of await_suspend in foreign awaitables", "[async]") {
+LEAT_TEST("task: supports the three forms of await_suspend in foreign awaitables") {
   struct resumes_itself {  // resumes within the call
     bool await_ready() const noexcept { return false; }
     void await_suspend(std::coroutine_handle<> h) const { h.resume(); }
@@ -384,18 +355,12 @@ LEAT_TEST("task: supports the three forms of await_suspend in foreign awaitables
     sum += co_await gives_awaiter{};
   }
   CHECK(sum == 9000);
-  bool refused = false;
-  try {
-    co_await refuses{};
-  } catch (const std::runtime_error&) {
-    refused = true;
-  }
-  CHECK(refused);
+  CHECK(co_await throws<std::runtime_error>(refuses{}));
   leat::task_context& self = leat::this_task::get_context();
   CHECK(self.waiting() == nullptr);
 }
 
-LEAT_TEST("task: a dump lists a foreign wait", "[async]") {
+LEAT_TEST("task: a dump lists a foreign wait") {
   struct keeps {
     std::coroutine_handle<>* kept;
     bool await_ready() const noexcept { return false; }
@@ -403,13 +368,13 @@ LEAT_TEST("task: a dump lists a foreign wait", "[async]") {
     void await_resume() const noexcept {}
   };
   std::coroutine_handle<> kept;
-  leat::task_group group;
+  task_group group;
   group.spawn([](std::coroutine_handle<>& k) -> task<void> { co_await keeps{&k}; }(kept));
   co_await leat::this_task::yield();
   const std::string text = leat_test::dump();
   kept.resume();
   co_await group.join();
-  CHECK(text.find("await a foreign operation, at task_test.cpp:") != std::string::npos);
+  CHECK(contains(text, "await a foreign operation, at task_test.cpp:"));
 }
 
 // g++ does not warn about the path without a value.
@@ -424,17 +389,17 @@ task<int> end_without_value(bool with_value) {
 #pragma clang diagnostic pop
 #endif
 
-TEST_CASE("task: ends the process with a message if it ends without a value", "[async]") {
-  CHECK(leat::sync_wait(end_without_value(true)) == 1);
+TEST_CASE("task: ends the process with a message if it ends without a value") {
+  CHECK(leat::block_on(end_without_value(true)) == 1);
   const std::string said =
-      leat_test::abort_message([] { leat::sync_wait(end_without_value(false)); });
-  CHECK(said.find("task ended without a value: end each path of its coroutine with co_return") !=
-        std::string::npos);
+      leat_test::abort_message([] { leat::block_on(end_without_value(false)); });
+  CHECK(
+      contains(said, "task ended without a value: end each path of its coroutine with co_return"));
 }
 
 task<std::vector<int>> give_nothing() { co_return {}; }
 
-LEAT_TEST("task: co_return accepts braces", "[async]") {
+LEAT_TEST("task: co_return accepts braces") {
   const std::vector<int> none = co_await give_nothing();
   CHECK(none.empty());
 }

@@ -1,34 +1,28 @@
 #include "leat/async/this_task.hpp"
 
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "leat/async/task_group.hpp"
 #include "support/leat_test.hpp"
 
 namespace this_task_test {
 
-using leat::task;
 namespace this_task = leat::this_task;
 
 task<leat::task_context*> context_of() { co_return &this_task::get_context(); }
 
-LEAT_TEST("this_task: an awaited child has the context of its parent", "[async]") {
+LEAT_TEST("this_task: an awaited child has the context of its parent") {
   leat::task_context& mine = this_task::get_context();
   CHECK(co_await context_of() == &mine);
 }
 
-LEAT_TEST("this_task: a spawned task has a context of its own", "[async]") {
+LEAT_TEST("this_task: a spawned task has a context of its own") {
   leat::task_context* other = nullptr;
-  leat::task_group group;
+  task_group group;
   group.spawn([](leat::task_context*& c) -> task<void> { c = co_await context_of(); }(other));
   co_await group.join();
   CHECK(other != nullptr);
   CHECK(other != &this_task::get_context());
 }
 
-LEAT_TEST("context: has the name, scheduler and location of the spawn", "[async]") {
+LEAT_TEST("context: has the name, scheduler and location of the spawn") {
   struct seen {
     std::string name;
     leat::scheduler* sched = nullptr;
@@ -40,7 +34,7 @@ LEAT_TEST("context: has the name, scheduler and location of the spawn", "[async]
     out = {std::string(c.name()), &c.get_scheduler(), &c.scope(), c.spawned_at().line()};
     co_return;
   };
-  leat::task_group group;
+  task_group group;
   const auto line = std::source_location::current().line() + 1;
   group.spawn(look(s), "looker");
   co_await group.join();
@@ -50,13 +44,13 @@ LEAT_TEST("context: has the name, scheduler and location of the spawn", "[async]
   CHECK(s.line == line);
 }
 
-LEAT_TEST("context: a name is a copy, and may be missing", "[async]") {
+LEAT_TEST("context: a name is a copy, and may be missing") {
   std::vector<std::string> names;
   const auto look = [](std::vector<std::string>& out) -> task<void> {
     out.emplace_back(this_task::get_context().name());
     co_return;
   };
-  leat::task_group group;
+  task_group group;
   {
     std::string name = "a name that is longer than any small buffer, and then some";
     group.spawn(look(names), name);
@@ -68,23 +62,23 @@ LEAT_TEST("context: a name is a copy, and may be missing", "[async]") {
         std::vector<std::string>{"a name that is longer than any small buffer, and then some", ""});
 }
 
-LEAT_TEST("context: a running task has no wait", "[async]") {
+LEAT_TEST("context: a running task has no wait") {
   CHECK(this_task::get_context().waiting() == nullptr);
   co_return;
 }
 
-LEAT_TEST("this_task: get_scheduler() returns the running scheduler", "[async]") {
+LEAT_TEST("this_task: get_scheduler() returns the running scheduler") {
   CHECK(&this_task::get_scheduler() == leat::scheduler::current());
   co_return;
 }
 
-LEAT_TEST("this_task: stop_requested and the token see the request of the owner", "[async]") {
+LEAT_TEST("this_task: stop_requested and the token see the request of the owner") {
   bool before = true;
   bool after = false;
   bool by_token = false;
   bool by_context = false;
-  leat::task_group group;
-  const auto look = [](leat::task_group& g, bool& b, bool& a, bool& t, bool& c) -> task<void> {
+  task_group group;
+  const auto look = [](task_group& g, bool& b, bool& a, bool& t, bool& c) -> task<void> {
     const std::stop_token token = this_task::get_stop_token();
     b = this_task::stop_requested();
     g.request_stop();
@@ -101,10 +95,10 @@ LEAT_TEST("this_task: stop_requested and the token see the request of the owner"
   CHECK(by_context);
 }
 
-LEAT_TEST("this_task: a callback on the stop token is called by the request", "[async]") {
+LEAT_TEST("this_task: a callback on the stop token is called by the request") {
   bool called = false;
-  leat::task_group group;
-  const auto listen = [](leat::task_group& g, bool& c) -> task<void> {
+  task_group group;
+  const auto listen = [](task_group& g, bool& c) -> task<void> {
     const std::stop_callback callback(this_task::get_stop_token(), [&c] { c = true; });
     g.request_stop();
     co_return;
@@ -114,7 +108,7 @@ LEAT_TEST("this_task: a callback on the stop token is called by the request", "[
   CHECK(called);
 }
 
-LEAT_TEST("this_task: yield lets every other ready task run first", "[async]") {
+LEAT_TEST("this_task: yield lets every other ready task run first") {
   std::string order;
   const auto steps = [](std::string& out, char c) -> task<void> {
     for (int i = 0; i < 3; ++i) {
@@ -122,15 +116,15 @@ LEAT_TEST("this_task: yield lets every other ready task run first", "[async]") {
       co_await this_task::yield();
     }
   };
-  leat::task_group group;
+  task_group group;
   for (const char c : std::string_view("abc")) group.spawn(steps(order, c));
   co_await group.join();
   CHECK(order == "abcabcabc");
 }
 
-LEAT_TEST("this_task: yield is not cancelled by a stop", "[async]") {
+LEAT_TEST("this_task: yield is not cancelled by a stop") {
   int steps = 0;
-  leat::task_group group;
+  task_group group;
   group.request_stop();
   group.spawn([](int& n) -> task<void> {
     for (; n < 5; ++n) co_await this_task::yield();

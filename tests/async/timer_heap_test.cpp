@@ -1,12 +1,9 @@
 #include "leat/async/scheduler/timer_heap.hpp"
 
 #include <map>
-#include <memory>
-#include <vector>
-
-#include <catch2/catch.hpp>
 
 #include "leat/base/random.hpp"
+#include "support/leat_test.hpp"
 
 namespace timer_heap_test {
 
@@ -20,7 +17,7 @@ struct idle_timer : timer {
   idle_timer() noexcept : timer([](timer&) noexcept {}) {}
 };
 
-TEST_CASE("timer_heap: returns the earliest timer first", "[async]") {
+TEST_CASE("timer_heap: returns the earliest timer first") {
   timer_heap heap;
   idle_timer a, b, c;
   heap.add(b, at(2));
@@ -33,8 +30,7 @@ TEST_CASE("timer_heap: returns the earliest timer first", "[async]") {
   CHECK(heap.pop_due(at(5)) == nullptr);
 }
 
-TEST_CASE("timer_heap: timers for the same time expire in the order in which they were set",
-          "[async]") {
+TEST_CASE("timer_heap: timers for the same time expire in the order in which they were set") {
   timer_heap heap;
   std::vector<std::unique_ptr<idle_timer>> timers;
   for (int i = 0; i < 20; ++i) {
@@ -44,7 +40,7 @@ TEST_CASE("timer_heap: timers for the same time expire in the order in which the
   for (const auto& t : timers) CHECK(heap.pop_due(at(7)) == t.get());
 }
 
-TEST_CASE("timer_heap: one of the timers for the same time can be put first", "[async]") {
+TEST_CASE("timer_heap: one of the timers for the same time can be put first") {
   timer_heap heap;
   std::vector<std::unique_ptr<idle_timer>> timers;
   std::uint64_t since = 0;
@@ -64,7 +60,7 @@ TEST_CASE("timer_heap: one of the timers for the same time can be put first", "[
   CHECK(heap.pop_due(at(8)) == timers[10].get());
 }
 
-TEST_CASE("timer_heap: a timer is due at its time, not before", "[async]") {
+TEST_CASE("timer_heap: a timer is due at its time, not before") {
   timer_heap heap;
   idle_timer t;
   heap.add(t, at(10));
@@ -72,11 +68,11 @@ TEST_CASE("timer_heap: a timer is due at its time, not before", "[async]") {
   CHECK(heap.pop_due(at(10)) == &t);
 }
 
-TEST_CASE("timer_heap: without timers, the earliest time is the maximum", "[async]") {
+TEST_CASE("timer_heap: without timers, the earliest time is the maximum") {
   CHECK(timer_heap().earliest() == leat::no_deadline);
 }
 
-TEST_CASE("timer_heap: a removed timer does not expire and can be set again", "[async]") {
+TEST_CASE("timer_heap: a removed timer does not expire and can be set again") {
   timer_heap heap;
   idle_timer t;
   heap.add(t, at(1));
@@ -89,7 +85,7 @@ TEST_CASE("timer_heap: a removed timer does not expire and can be set again", "[
   CHECK(heap.pop_due(at(5)) == &t);
 }
 
-TEST_CASE("timer_heap: agrees with a sorted multimap over random operations", "[async]") {
+TEST_CASE("timer_heap: agrees with a sorted multimap over random operations") {
   leat::random_engine random(2024);
   timer_heap heap;
   std::multimap<time_point, timer*> model;  // equal keys stay in the order of insertion

@@ -1,22 +1,12 @@
 #include "leat/async/wait_for_stop.hpp"
 
-#include <chrono>
 #include <stop_token>
-#include <string>
 #include <thread>
 
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "support/foreign_coroutine.hpp"
 #include "support/leat_test.hpp"
 
 namespace wait_for_stop_test {
-
-using namespace std::chrono_literals;
-using leat::errc;
-using leat::task;
 
 leat_test::foreign_coroutine note_stop(std::stop_token token, bool& stopped) {
   co_await leat::wait_for_stop(token);
@@ -37,11 +27,11 @@ leat_test::foreign_coroutine choose(std::stop_token token, std::size_t& index) {
   index = done.index();
 }
 
-LEAT_TEST("wait_for_stop: ends with a request before or during the wait", "[async]") {
+LEAT_TEST("wait_for_stop: ends with a request before or during the wait") {
   for (const bool before : {true, false}) {
     std::stop_source source;
     if (before) source.request_stop();
-    leat::task_group group;
+    task_group group;
     bool stopped = false;
     group.spawn([](std::stop_token token, bool& out) -> task<> {
       co_await leat::wait_for_stop(token);
@@ -55,10 +45,10 @@ LEAT_TEST("wait_for_stop: ends with a request before or during the wait", "[asyn
   }
 }
 
-LEAT_TEST("wait_for_stop: a stop of the waiting task cancels it", "[async]") {
+LEAT_TEST("wait_for_stop: a stop of the waiting task cancels it") {
   for (const bool before : {true, false}) {
     std::stop_source source;
-    leat::task_group group;
+    task_group group;
     bool cancelled = false;
     group.spawn([](std::stop_token token, bool& out) -> task<> {
       try {
@@ -75,8 +65,7 @@ LEAT_TEST("wait_for_stop: a stop of the waiting task cancels it", "[async]") {
   }
 }
 
-LEAT_TEST("wait_for_stop: a foreign coroutine can wait and be destroyed during the wait",
-          "[async]") {
+LEAT_TEST("wait_for_stop: a foreign coroutine can wait and be destroyed during the wait") {
   std::stop_source source;
   bool stopped = false;
   bool never = false;
@@ -91,7 +80,7 @@ LEAT_TEST("wait_for_stop: a foreign coroutine can wait and be destroyed during t
   f.handle.destroy();
 }
 
-LEAT_TEST("with_stop: its token cancels a foreign coroutine", "[async]") {
+LEAT_TEST("with_stop: its token cancels a foreign coroutine") {
   for (const bool before : {true, false}) {
     std::stop_source source;
     std::string what;
@@ -100,19 +89,19 @@ LEAT_TEST("with_stop: its token cancels a foreign coroutine", "[async]") {
     CHECK(what.empty() == !before);
     source.request_stop();
     co_await leat::sleep_for(1ms);
-    CHECK(what.find("a timer: stopped without effect") == 0);
+    CHECK(what.starts_with("a timer: stopped without effect"));
     f.handle.destroy();
   }
 }
 
-LEAT_TEST("with_stop: returns the result of an operation that completes first", "[async]") {
+LEAT_TEST("with_stop: returns the result of an operation that completes first") {
   std::stop_source source;
   co_await leat::with_stop(leat::sleep_for(1s), source.get_token());
   source.request_stop();
   co_await leat::sleep_for(1s);
 }
 
-LEAT_TEST("select: a stop is one of the operations", "[async]") {
+LEAT_TEST("select: a stop is one of the operations") {
   for (const bool stop : {true, false}) {
     std::stop_source source;
     std::size_t index = 9;
@@ -124,8 +113,7 @@ LEAT_TEST("select: a stop is one of the operations", "[async]") {
   }
 }
 
-LEAT_TEST("select: a coroutine destroyed while it waits leaves no timer and no callback",
-          "[async]") {
+LEAT_TEST("select: a coroutine destroyed while it waits leaves no timer and no callback") {
   std::stop_source source;
   std::size_t index = 9;
   const auto f = choose(source.get_token(), index);
@@ -135,7 +123,7 @@ LEAT_TEST("select: a coroutine destroyed while it waits leaves no timer and no c
   CHECK(index == 9);
 }
 
-TEST_CASE("wait_for_stop: a stop on another thread ends the wait", "[async]") {
+TEST_CASE("wait_for_stop: a stop on another thread ends the wait") {
   for (int i = 0; i < 200; ++i) {
     leat::runtime rt;
     std::stop_source source;

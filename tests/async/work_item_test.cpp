@@ -1,9 +1,8 @@
-#include "leat/async/work_item.hpp"
+#include "leat/async/scheduler/work_item.hpp"
 
 #include <array>
-#include <vector>
 
-#include <catch2/catch.hpp>
+#include "support/leat_test.hpp"
 
 namespace work_item_test {
 
@@ -16,7 +15,7 @@ std::vector<const work_item*> drain(work_list& list) {
   return items;
 }
 
-TEST_CASE("work_list: first in, first out", "[async]") {
+TEST_CASE("work_list: first in, first out") {
   std::array<work_item, 3> items;
   work_list list;
   CHECK(list.empty());
@@ -27,7 +26,7 @@ TEST_CASE("work_list: first in, first out", "[async]") {
   CHECK(list.empty());
 }
 
-TEST_CASE("work_list: can be used again after it was empty", "[async]") {
+TEST_CASE("work_list: can be used again after it was empty") {
   std::array<work_item, 2> items;
   work_list list;
   list.push_back(items[0]);
@@ -36,7 +35,7 @@ TEST_CASE("work_list: can be used again after it was empty", "[async]") {
   CHECK(drain(list) == std::vector<const work_item*>{&items[1]});
 }
 
-TEST_CASE("work_list: append() moves the items of another list to the end", "[async]") {
+TEST_CASE("work_list: append() moves the items of another list to the end") {
   std::array<work_item, 4> items;
   work_list one;
   work_list two;
@@ -53,7 +52,7 @@ TEST_CASE("work_list: append() moves the items of another list to the end", "[as
   CHECK(drain(one) == std::vector<const work_item*>{&items[0], &items[1], &items[2], &items[3]});
 }
 
-TEST_CASE("work_list: is empty after a move", "[async]") {
+TEST_CASE("work_list: is empty after a move") {
   work_item item;
   work_list one;
   one.push_back(item);

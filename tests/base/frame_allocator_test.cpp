@@ -16,7 +16,7 @@ using leat::detail::free_frame;
 
 constexpr bool recycles = !LEAT_ASAN && !LEAT_TSAN;
 
-TEST_CASE("frame_allocator: reuses a freed block", "[base]") {
+TEST_CASE("frame_allocator: reuses a freed block") {
   if (!recycles) return;
   void* const first = allocate_frame(200);
   free_frame(first, 200);
@@ -25,7 +25,7 @@ TEST_CASE("frame_allocator: reuses a freed block", "[base]") {
   free_frame(second, 193);
 }
 
-TEST_CASE("frame_allocator: classes are no coarser than those of malloc", "[base]") {
+TEST_CASE("frame_allocator: classes are no coarser than those of malloc") {
   using leat::detail::frame_cache;
   for (std::size_t size = 1; size <= 1016; ++size) {
     const std::size_t index = frame_cache::class_of(size);
@@ -38,7 +38,7 @@ TEST_CASE("frame_allocator: classes are no coarser than those of malloc", "[base
   CHECK(frame_cache::class_of(1017) == frame_cache::classes);
 }
 
-TEST_CASE("frame_allocator: blocks that live at the same time do not overlap", "[base]") {
+TEST_CASE("frame_allocator: blocks that live at the same time do not overlap") {
   std::vector<std::pair<unsigned char*, std::size_t>> blocks;
   for (std::size_t size = 1; size < 3000; size += 37) {
     auto* const block = static_cast<unsigned char*>(allocate_frame(size));
@@ -53,7 +53,7 @@ TEST_CASE("frame_allocator: blocks that live at the same time do not overlap", "
   for (const auto& [block, size] : blocks) free_frame(block, size);
 }
 
-TEST_CASE("frame_allocator: blocks are aligned for everything", "[base]") {
+TEST_CASE("frame_allocator: blocks are aligned for everything") {
   for (const std::size_t size : {1u, 8u, 64u, 65u, 500u, 1024u, 1025u, 5000u}) {
     void* const block = allocate_frame(size);
     CHECK(reinterpret_cast<std::uintptr_t>(block) % __STDCPP_DEFAULT_NEW_ALIGNMENT__ == 0);
@@ -61,7 +61,7 @@ TEST_CASE("frame_allocator: blocks are aligned for everything", "[base]") {
   }
 }
 
-TEST_CASE("frame_allocator: a block may be freed on another thread", "[base]") {
+TEST_CASE("frame_allocator: a block may be freed on another thread") {
   std::vector<void*> blocks;
   for (int i = 0; i < 100; ++i) blocks.push_back(allocate_frame(128));
   std::thread([&] {
@@ -72,7 +72,7 @@ TEST_CASE("frame_allocator: a block may be freed on another thread", "[base]") {
   }).join();
 }
 
-TEST_CASE("frame_allocator: memory freed at the end of a thread does not leak", "[base]") {
+TEST_CASE("frame_allocator: memory freed at the end of a thread does not leak") {
   // Destroyed after the thread-local objects that were made later.
   struct late {
     void* block = nullptr;
@@ -85,7 +85,7 @@ TEST_CASE("frame_allocator: memory freed at the end of a thread does not leak", 
   }).join();                               // the leak checker detects a leak
 }
 
-TEST_CASE("frame_allocator: frees all blocks beyond those that it keeps", "[base]") {
+TEST_CASE("frame_allocator: frees all blocks beyond those that it keeps") {
   std::vector<void*> blocks;
   for (int i = 0; i < 10'000; ++i) blocks.push_back(allocate_frame(1000));
   CHECK(std::set<void*>(blocks.begin(), blocks.end()).size() == blocks.size());

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <random>
 #include <set>
 #include <string>
 #include <sys/resource.h>
@@ -47,7 +46,7 @@ std::size_t return_blocks(const std::vector<block*>& blocks) {
   return frame_slabs::return_batch(batch);
 }
 
-TEST_CASE("frame_slabs: blocks are aligned, do not overlap and fill a slab", "[base]") {
+TEST_CASE("frame_slabs: blocks are aligned, do not overlap and fill a slab") {
   for (const std::size_t index : {0u, 1u, 10u, 63u}) {
     const std::size_t stride = frame_cache::size_of(index) + 8;
     const std::size_t before = frame_slabs::count();
@@ -64,7 +63,7 @@ TEST_CASE("frame_slabs: blocks are aligned, do not overlap and fill a slab", "[b
   }
 }
 
-TEST_CASE("frame_slabs: releases all slabs but one, which serves any class", "[base]") {
+TEST_CASE("frame_slabs: releases all slabs but one, which serves any class") {
   const std::size_t before = frame_slabs::count();
   const std::vector<block*> small = take(3, 6 * slab_size / 64);
   CHECK(frame_slabs::count() >= before + 4);
@@ -77,7 +76,7 @@ TEST_CASE("frame_slabs: releases all slabs but one, which serves any class", "[b
   CHECK(frame_slabs::count() == left);
 }
 
-TEST_CASE("frame_slabs: uses free blocks of a slab before it adds another slab", "[base]") {
+TEST_CASE("frame_slabs: uses free blocks of a slab before it adds another slab") {
   std::vector<block*> blocks = take(3, 3 * slab_size / 64);
   std::set<block*> free;
   std::vector<block*> back;
@@ -99,7 +98,7 @@ TEST_CASE("frame_slabs: uses free blocks of a slab before it adds another slab",
   return_blocks(kept);
 }
 
-TEST_CASE("frame_slabs: a batch may contain blocks from operator new", "[base]") {
+TEST_CASE("frame_slabs: a batch may contain blocks from operator new") {
   std::vector<block*> blocks = take(5, 10);
   for (int i = 0; i < 7; ++i) {
     blocks.insert(blocks.begin() + 2 * i, static_cast<block*>(::operator new(88)));
@@ -107,7 +106,7 @@ TEST_CASE("frame_slabs: a batch may contain blocks from operator new", "[base]")
   CHECK(return_blocks(blocks) == 7);  // the leak checker detects the others
 }
 
-TEST_CASE("frame_slabs: threads can allocate and free at the same time", "[base]") {
+TEST_CASE("frame_slabs: threads can allocate and free at the same time") {
   const auto work = [](unsigned seed) {
     std::minstd_rand random(seed);
     std::vector<std::pair<std::size_t, std::vector<block*>>> mine;
@@ -142,8 +141,7 @@ TEST_CASE("frame_slabs: threads can allocate and free at the same time", "[base]
   CHECK(frame_slabs::count() <= before + 1);
 }
 
-TEST_CASE("frame_slabs: a child of fork() can allocate while other threads of its parent do",
-          "[base]") {
+TEST_CASE("frame_slabs: a child of fork() can allocate while other threads of its parent do") {
   std::atomic<bool> over{false};
   std::jthread busy([&] {
     while (!over) return_blocks(take(5, 3));
@@ -160,7 +158,7 @@ TEST_CASE("frame_slabs: a child of fork() can allocate while other threads of it
 
 // The tests below use the lists of threads, which no sanitizer build uses.
 
-TEST_CASE("frame_slabs: many frames are in slabs, and none leaks", "[base]") {
+TEST_CASE("frame_slabs: many frames are in slabs, and none leaks") {
   if (sanitized) return;
   const std::size_t before = frame_slabs::count();
   std::jthread([&] {
@@ -177,7 +175,7 @@ TEST_CASE("frame_slabs: many frames are in slabs, and none leaks", "[base]") {
   CHECK(frame_slabs::count() <= before + 1);
 }
 
-TEST_CASE("frame_slabs: few frames need no slab", "[base]") {
+TEST_CASE("frame_slabs: few frames need no slab") {
   if (sanitized) return;
   std::jthread([] {
     const std::size_t before = frame_slabs::count();
@@ -190,7 +188,7 @@ TEST_CASE("frame_slabs: few frames need no slab", "[base]") {
   }).join();
 }
 
-TEST_CASE("frame_slabs: a thread can free blocks of another thread", "[base]") {
+TEST_CASE("frame_slabs: a thread can free blocks of another thread") {
   if (sanitized) return;
   const std::size_t before = frame_slabs::count();
   std::vector<void*> frames;
@@ -203,7 +201,7 @@ TEST_CASE("frame_slabs: a thread can free blocks of another thread", "[base]") {
   CHECK(frame_slabs::count() <= before + 1);
 }
 
-TEST_CASE("frame_slabs: freed small frames make space for large ones", "[base]") {
+TEST_CASE("frame_slabs: freed small frames make space for large ones") {
   if (sanitized) return;
   const std::size_t before = frame_slabs::count();
   std::jthread([] {
@@ -220,7 +218,7 @@ TEST_CASE("frame_slabs: freed small frames make space for large ones", "[base]")
   CHECK(frame_slabs::count() <= before + 1);
 }
 
-TEST_CASE("frame_slabs: throws bad_alloc without memory and loses nothing", "[base]") {
+TEST_CASE("frame_slabs: throws bad_alloc without memory and loses nothing") {
   if (sanitized) return;
   const std::size_t before = frame_slabs::count();
   std::jthread([] {

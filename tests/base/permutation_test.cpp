@@ -48,7 +48,7 @@ std::size_t rank_of(const numbers& order) {
   return rank;
 }
 
-TEST_CASE("permutation: has the same orders with every compiler", "[base]") {
+TEST_CASE("permutation: has the same orders with every compiler") {
   CHECK(all_of(permutation(10, 1)) == numbers{8, 2, 7, 5, 9, 6, 1, 0, 4, 3});
   CHECK(all_of(permutation(10, 1, 1)) == numbers{9, 7, 2, 1, 8, 3, 4, 5, 0, 6});
   CHECK(all_of(permutation(5, 42, 7)) == numbers{0, 4, 2, 3, 1});
@@ -60,7 +60,7 @@ TEST_CASE("permutation: has the same orders with every compiler", "[base]") {
         numbers{6923560018808747039, 5627781543044655727, 5688753410794917537});
 }
 
-TEST_CASE("permutation: contains each number once and inverts it, for sizes up to 2000", "[base]") {
+TEST_CASE("permutation: contains each number once and inverts it, for sizes up to 2000") {
   for (std::uint64_t n = 0; n <= leat_test::scaled_count(2000); ++n) {
     for (const std::uint64_t seed : {0U, 77U}) {
       const permutation order(n, seed, n + seed);
@@ -77,7 +77,7 @@ TEST_CASE("permutation: contains each number once and inverts it, for sizes up t
   }
 }
 
-TEST_CASE("permutation: inverts each number, for large sizes", "[base]") {
+TEST_CASE("permutation: inverts each number, for large sizes") {
   leat::random_engine random(5);
   for (unsigned bits = 11; bits <= 63; ++bits) {
     const std::uint64_t power = std::uint64_t{1} << bits;
@@ -93,7 +93,7 @@ TEST_CASE("permutation: inverts each number, for large sizes", "[base]") {
   }
 }
 
-TEST_CASE("permutation: all orders of up to five numbers are equally likely", "[base]") {
+TEST_CASE("permutation: all orders of up to five numbers are equally likely") {
   std::size_t orders = 1;
   for (std::uint64_t n = 2; n <= 5; ++n) {
     orders *= static_cast<std::size_t>(n);
@@ -108,7 +108,7 @@ TEST_CASE("permutation: all orders of up to five numbers are equally likely", "[
   }
 }
 
-TEST_CASE("permutation: each number is equally likely at each position over the epochs", "[base]") {
+TEST_CASE("permutation: each number is equally likely at each position over the epochs") {
   for (const std::uint64_t n : {7U, 12U, 33U, 100U, 256U, 300U}) {
     const auto size = static_cast<std::size_t>(n);
     numbers counts(size * size);
@@ -123,7 +123,7 @@ TEST_CASE("permutation: each number is equally likely at each position over the 
   }
 }
 
-TEST_CASE("permutation: two neighbours are equally likely at each pair of positions", "[base]") {
+TEST_CASE("permutation: two neighbours are equally likely at each pair of positions") {
   for (const std::uint64_t n : {6U, 9U, 17U, 40U}) {
     const auto size = static_cast<std::size_t>(n);
     numbers counts(size * (size - 1));
@@ -138,7 +138,7 @@ TEST_CASE("permutation: two neighbours are equally likely at each pair of positi
   }
 }
 
-TEST_CASE("permutation: other epochs and other seeds have other orders", "[base]") {
+TEST_CASE("permutation: other epochs and other seeds have other orders") {
   const numbers first = all_of(permutation(1000, 1, 0));
   for (const auto& other : {permutation(1000, 1, 1), permutation(1000, 2, 0)}) {
     std::size_t same = 0;
@@ -149,7 +149,7 @@ TEST_CASE("permutation: other epochs and other seeds have other orders", "[base]
   }
 }
 
-TEST_CASE("permutation: rejects more than 2^63 numbers", "[base]") {
+TEST_CASE("permutation: rejects more than 2^63 numbers") {
   const std::string said =
       leat_test::refusal([] { return permutation(permutation::max_size + 1, 1); });
   CHECK(

@@ -13,7 +13,7 @@ namespace random_test {
 
 using leat::random_engine;
 
-TEST_CASE("random_engine: returns the numbers of SplitMix64 with every compiler", "[base]") {
+TEST_CASE("random_engine: returns the numbers of SplitMix64 with every compiler") {
   // The first numbers for seed 1234567, as printed by the program of its authors.
   random_engine random(1234567);
   CHECK(random() == 6457827717110365317U);
@@ -21,7 +21,7 @@ TEST_CASE("random_engine: returns the numbers of SplitMix64 with every compiler"
   CHECK(random() == 9817491932198370423U);
 }
 
-TEST_CASE("random_engine: resumes from its seed and position", "[base]") {
+TEST_CASE("random_engine: resumes from its seed and position") {
   random_engine random(7);
   for (int i = 0; i < 100; ++i) random();
   random_engine other(random.seed(), random.position());
@@ -29,14 +29,14 @@ TEST_CASE("random_engine: resumes from its seed and position", "[base]") {
   CHECK(random() == other());
 }
 
-TEST_CASE("random_engine: streams differ from each other and from their parent", "[base]") {
+TEST_CASE("random_engine: streams differ from each other and from their parent") {
   const random_engine parent(7);
   std::set<std::uint64_t> firsts{random_engine(parent)()};
   for (std::uint64_t i = 0; i < 1000; ++i) firsts.insert(parent.stream(i)());
   CHECK(firsts.size() == 1001);
 }
 
-TEST_CASE("random_engine: uniform_below() is uniform below its limit", "[base]") {
+TEST_CASE("random_engine: uniform_below() is uniform below its limit") {
   random_engine random(3);
   std::array<int, 6> counts{};
   constexpr int draws = 60'000;
@@ -48,7 +48,7 @@ TEST_CASE("random_engine: uniform_below() is uniform below its limit", "[base]")
   for (int i = 0; i < 100; ++i) REQUIRE(random.uniform_below(most) < most);
 }
 
-TEST_CASE("shuffle: keeps every item, and all orders are equally likely", "[base]") {
+TEST_CASE("shuffle: keeps every item, and all orders are equally likely") {
   random_engine random(11);
   std::array<int, 6> counts{};
   for (int i = 0; i < 6000; ++i) {
@@ -61,7 +61,7 @@ TEST_CASE("shuffle: keeps every item, and all orders are equally likely", "[base
   for (const int count : counts) CHECK(std::abs(count - 1000) < 180);  // six deviations
 }
 
-TEST_CASE("shuffle: equal seeds produce equal orders", "[base]") {
+TEST_CASE("shuffle: equal seeds produce equal orders") {
   const auto shuffled = [](std::uint64_t seed) {
     std::vector<int> items(100);
     std::iota(items.begin(), items.end(), 0);
@@ -73,7 +73,7 @@ TEST_CASE("shuffle: equal seeds produce equal orders", "[base]") {
   CHECK(shuffled(5) != shuffled(6));
 }
 
-TEST_CASE("shuffle: uses no random number for fewer than two items", "[base]") {
+TEST_CASE("shuffle: uses no random number for fewer than two items") {
   random_engine random(1);
   std::vector<int> items;
   leat::shuffle(items.begin(), items.end(), random);
@@ -82,7 +82,7 @@ TEST_CASE("shuffle: uses no random number for fewer than two items", "[base]") {
   CHECK(random.position() == 0);
 }
 
-TEST_CASE("seed_or_random: returns the given seed, or a new one each time", "[base]") {
+TEST_CASE("seed_or_random: returns the given seed, or a new one each time") {
   CHECK(leat::seed_or_random(0) == 0);
   CHECK(leat::seed_or_random(42) == 42);
   CHECK(leat::seed_or_random(std::nullopt) != leat::seed_or_random(std::nullopt));

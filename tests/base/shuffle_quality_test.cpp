@@ -36,7 +36,7 @@ order through_buffer(std::size_t n, std::size_t capacity) {
   return out;
 }
 
-TEST_CASE("measure_shuffle: matches known figures", "[base]") {
+TEST_CASE("measure_shuffle: matches known figures") {
   for (const std::size_t n : {0U, 1U, 2U, 1000U}) {
     CHECK(measure_shuffle(identity(n)).displacement == 0);
     CHECK(measure_shuffle(identity(n)).neighbours == 1);
@@ -52,7 +52,7 @@ TEST_CASE("measure_shuffle: matches known figures", "[base]") {
   CHECK(std::abs(small.neighbours - 2.0 / 3) < 1e-12);
 }
 
-TEST_CASE("measure_shuffle: the mean over all orders of five is 1, and 2 / 5", "[base]") {
+TEST_CASE("measure_shuffle: the mean over all orders of five is 1, and 2 / 5") {
   order one = identity(5);
   double displacement = 0;
   double neighbours = 0;
@@ -64,7 +64,7 @@ TEST_CASE("measure_shuffle: the mean over all orders of five is 1, and 2 / 5", "
   CHECK(std::abs(neighbours - 0.4) < 1e-9);
 }
 
-TEST_CASE("measure_shuffle: a permutation is a random order, a buffer is not", "[base]") {
+TEST_CASE("measure_shuffle: a permutation is a random order, a buffer is not") {
   constexpr std::size_t n = 100'000;
   const leat::permutation permutation(n, 8);
   order global(n);
@@ -81,7 +81,7 @@ TEST_CASE("measure_shuffle: a permutation is a random order, a buffer is not", "
   CHECK(std::abs(measure_shuffle(through_buffer(n, n)).displacement - 1) < 0.01);
 }
 
-TEST_CASE("measure_shuffle: rejects a position outside the order", "[base]") {
+TEST_CASE("measure_shuffle: rejects a position outside the order") {
   const std::string said = leat_test::refusal([] { return measure_shuffle(order{0, 2}); });
   CHECK(leat_test::contains(said, "measure_shuffle: order[1] is 2, must be less than the size, 2"));
 }

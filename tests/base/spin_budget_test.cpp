@@ -14,7 +14,7 @@ int checks(spin_budget& b, int limit, int successful = 0) {
   return count;
 }
 
-TEST_CASE("spin_budget: 32 failures in a row end the checks", "[base]") {
+TEST_CASE("spin_budget: 32 failures in a row end the checks") {
   spin_budget b;
   for (int i = 0; i < 31; ++i) checks(b, 10);
   CHECK(checks(b, 10, 7) == 7);
@@ -22,7 +22,7 @@ TEST_CASE("spin_budget: 32 failures in a row end the checks", "[base]") {
   CHECK(checks(b, 10) == 0);
 }
 
-TEST_CASE("spin_budget: one of 16 calls tries again, and a success restores the checks", "[base]") {
+TEST_CASE("spin_budget: one of 16 calls tries again, and a success restores the checks") {
   spin_budget b;
   for (int i = 0; i < 32; ++i) checks(b, 10);
   for (int round = 0; round < 2; ++round) {

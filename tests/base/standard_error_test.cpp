@@ -17,12 +17,12 @@ const std::string& long_text() {
   return text;
 }
 
-TEST_CASE("write_stderr: a full nonblocking pipe receives all of a text", "[base]") {
+TEST_CASE("write_stderr: a full nonblocking pipe receives all of a text") {
   CHECK(leat_test::text_of_nonblocking_stderr([] { leat::detail::write_stderr(long_text()); }) ==
         long_text());
 }
 
-TEST_CASE("print_stderr: formats short and long texts", "[base]") {
+TEST_CASE("print_stderr: formats short and long texts") {
   CHECK(leat_test::text_of_nonblocking_stderr([] {
           leat::detail::print_stderr("leat: %s, %d\n", "a", 1);
           leat::detail::print_stderr("%s", long_text().c_str());
@@ -30,7 +30,7 @@ TEST_CASE("print_stderr: formats short and long texts", "[base]") {
         }) == "leat: a, 1\n" + long_text() + "end\n");
 }
 
-TEST_CASE("print_stderr: follows the text that the program has buffered", "[base]") {
+TEST_CASE("print_stderr: follows the text that the program has buffered") {
   CHECK(leat_test::text_of_nonblocking_stderr([] {
           std::setvbuf(stderr, nullptr, _IOFBF, BUFSIZ);
           std::fputs("first\n", stderr);
@@ -39,7 +39,7 @@ TEST_CASE("print_stderr: follows the text that the program has buffered", "[base
         }) == "first\nsecond\n");
 }
 
-TEST_CASE("is_stderr: recognizes the stream by its buffer", "[base]") {
+TEST_CASE("is_stderr: recognizes the stream by its buffer") {
   std::ostringstream other;
   CHECK_FALSE(leat::detail::is_stderr(other));
   CHECK_FALSE(leat::detail::is_stderr(std::cout));

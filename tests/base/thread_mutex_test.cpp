@@ -2,7 +2,6 @@
 
 #include <array>
 #include <chrono>
-#include <cstddef>
 #include <thread>
 #include <vector>
 
@@ -30,7 +29,7 @@ struct guarded {
   }
 };
 
-TEST_CASE("thread_mutex: one thread at a time", "[base]") {
+TEST_CASE("thread_mutex: one thread at a time") {
   constexpr long rounds = 20'000;
   leat::detail::thread_mutex mutex;
   guarded data;
@@ -48,7 +47,7 @@ TEST_CASE("thread_mutex: one thread at a time", "[base]") {
   CHECK(data.is(4 * rounds));
 }
 
-TEST_CASE("biased_mutex: is biased to its first thread until another thread locks it", "[base]") {
+TEST_CASE("biased_mutex: is biased to its first thread until another thread locks it") {
   leat::detail::biased_mutex mutex;
   guarded data;
   const auto change = [&](long times) {
@@ -63,7 +62,7 @@ TEST_CASE("biased_mutex: is biased to its first thread until another thread lock
   CHECK(data.is(3000));
 }
 
-TEST_CASE("biased_mutex: a second thread waits while the first holds the lock", "[base]") {
+TEST_CASE("biased_mutex: a second thread waits while the first holds the lock") {
   // Only the moment of the revocation matters, so the test repeats it.
   for (int round = 0; round < 300; ++round) {
     constexpr long rounds = 200;
@@ -84,7 +83,7 @@ TEST_CASE("biased_mutex: a second thread waits while the first holds the lock", 
   }
 }
 
-TEST_CASE("parker: sleeps until a wake-up, also an earlier one", "[base]") {
+TEST_CASE("parker: sleeps until a wake-up, also an earlier one") {
   leat::detail::parker parker;
   parker.unpark();
   parker.park();
@@ -93,7 +92,7 @@ TEST_CASE("parker: sleeps until a wake-up, also an earlier one", "[base]") {
   other.park();
 }
 
-TEST_CASE("parker: a deadline ends the sleep", "[base]") {
+TEST_CASE("parker: a deadline ends the sleep") {
   leat::detail::parker parker;
   CHECK_FALSE(parker.park_until(std::chrono::steady_clock::now() + 1ms));
   parker.unpark();

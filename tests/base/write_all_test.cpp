@@ -22,7 +22,7 @@ struct pipe_ends {
   int ends[2] = {};
 };
 
-TEST_CASE("write_all: waits until a full pipe is read", "[base]") {
+TEST_CASE("write_all: waits until a full pipe is read") {
   const pipe_ends p;
   const std::string text(1'000'000, 'x');
   std::size_t count = 0;
@@ -39,7 +39,7 @@ TEST_CASE("write_all: waits until a full pipe is read", "[base]") {
   CHECK(count == text.size());
 }
 
-TEST_CASE("write_all: returns an error if a pipe remains full for the given time", "[base]") {
+TEST_CASE("write_all: returns an error if a pipe remains full for the given time") {
   const pipe_ends p;
   const std::string text(1'000'000, 'x');
   CHECK(leat::write_all(p.ends[1], text, 1ms) == std::errc::resource_unavailable_try_again);
@@ -48,7 +48,7 @@ TEST_CASE("write_all: returns an error if a pipe remains full for the given time
   CHECK_FALSE(leat::write_all(p.ends[1], "", 0ms));
 }
 
-TEST_CASE("write_all: returns the error of the system", "[base]") {
+TEST_CASE("write_all: returns the error of the system") {
   CHECK(leat::write_all(-1, "x") == std::errc::bad_file_descriptor);
 }
 

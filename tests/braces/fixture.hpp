@@ -105,8 +105,6 @@ struct fixture {
   };
   leat::coordinator coord;
   leat::fifo_queue<int> numbers{leat::queue_options{.capacity = 4, .name = "numbers"}};
-  leat::session_manager sessions{
-      leat::session_manager_options{.init = any_function(), .local_init = any_function()}};
   leat::supervisor supervised{leat::supervisor_options{.logdir = directory / "logs",
                                                        .state = &registry,
                                                        .sessions = {.init = any_function()},
@@ -170,7 +168,7 @@ inline int run(std::span<const test_case> cases) {
     std::fprintf(stderr, "%s", c.name);
     try {
       fixture f;
-      leat::sync_wait(prepare_and_call(c, f));
+      leat::block_on(prepare_and_call(c, f));
       std::fputs("\n", stderr);
     } catch (const std::exception& e) {
       std::fprintf(stderr, "\n    %s: %s\n", c.must_succeed ? "FAILED" : "refused", e.what());
@@ -250,9 +248,6 @@ inline int run(std::span<const test_case> cases) {
   leat::find_rank_checkpoints({f.directory.path(), f.directory / "logs"}, __VA_ARGS__)
 #define CALL_retry(...) leat::retry(f.body, __VA_ARGS__)
 #define CALL_saver_open(...) leat::saver::open(f.fresh, f.registry, __VA_ARGS__)
-#define CALL_session_manager_prepare_session(...) f.sessions.prepare_session(__VA_ARGS__)
-#define CALL_session_manager_recover_session(...) f.sessions.recover_session(__VA_ARGS__)
-#define CALL_session_manager_wait_for_session(...) f.sessions.wait_for_session({}, __VA_ARGS__)
 #define CALL_supervisor_managed(...) f.supervised.managed(f.in_session, __VA_ARGS__)
 #define CALL_supervisor_prepare_or_wait_for_session(...) \
   f.supervised.prepare_or_wait_for_session(__VA_ARGS__)

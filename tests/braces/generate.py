@@ -35,6 +35,13 @@ SAMPLES = {
 }
 
 
+def in_full(type_):
+    """Returns the type of a member without the aliases of braced."""
+    type_ = re.sub(r'^option_string$', 'braced<std::string>', type_)
+    type_ = re.sub(r'^option_list<(.*)>$', r'braced<std::vector<\1>>', type_)
+    return re.sub(r'^option_function<(.*)>$', r'braced<std::function<\1>>', type_)
+
+
 def sample(type_):
     if type_.startswith('std::function<'):
         return 'f.callable'
@@ -53,6 +60,8 @@ class Tests:
         self.problems = []
 
     def is_options(self, type_):
+        if re.fullmatch(r'(?!const ).*[^&]&', type_):
+            return None  # braces make no object to which it could refer
         name = re.sub(r'const |&|<.*', '', type_).strip()
         return name if name in self.structs or name == 'options_type' else None
 
@@ -69,7 +78,7 @@ class Tests:
             seen.add(s.name)
             of = s.space + s.name + ('<leat::line_reader>' if s.template else '')
             for type_, name in s.members:
-                if 'std::function' not in type_:
+                if 'function<' not in type_:
                     words = re.findall(r'\w+', type_)
                     words += re.findall(r'\w+', ' '.join(s.aliases.get(w, '') for w in words))
                     wanted += [self.structs[t] for t in words
@@ -99,7 +108,7 @@ class Tests:
 
     # Returns a value of a member that owns memory, or None if the member owns none.
     def value(self, type_, where):
-        m = re.fullmatch(r'braced<(.*)>', type_)
+        m = re.fullmatch(r'braced<(.*)>', in_full(type_))
         if m:
             value = sample(m.group(1))
             if not value:

@@ -8,7 +8,7 @@ import sys
 
 from layers import ALLOWED, FOLDERS, TOOL_FOLDERS
 
-ROW = re.compile(r'^\| (?:\*\*(\w+)\*\*|`([\w/]+)`) \|[^|]+\|(?: ([^|]+) \|)?$', re.M)
+ROW = re.compile(r'^\| (?:\*\*([\w/]+)\*\*|`([\w/]+)`) \|[^|]+\|(?: ([^|]+) \|)?$', re.M)
 FUNCTION = re.compile(r'\[`((?:\w+::)*)(\w+)`\]\(\.\./([\w./]+\.[ch]pp)\)')
 
 

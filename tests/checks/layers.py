@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks that includes only point down: a layer may include the layers in its row of ALLOWED, and a folder the folders
 before it in FOLDERS. A layer may not include the private headers of another: those in a folder named detail, and those in
-lib. All layers may include the private headers of base, and programs may not. No folder may have more than MOST_SOURCES
-sources."""
+lib. A folder named internal has what the other layers of leat may include too; programs may include neither. No folder may
+have more than MOST_SOURCES sources."""
 
 import pathlib
 import re
@@ -10,70 +10,41 @@ import sys
 
 from public_headers import PRIVATE_FOLDERS
 
-# The layers that each layer may include; a name with a slash is one folder of a layer.
+# The layers that each layer may include; a name with a slash is one folder of a layer. The libraries that consist of the
+# layers are in lib/meson.build.
 ALLOWED = {
     'base': set(),
     'async': {'base'},
+    'files': {'base', 'async'},
+    'sim': {'base', 'async', 'files'},
     'sync': {'base', 'async'},
     'tensor': {'base'},
-    'codec': {'base', 'tensor'},
-    'io': {'base', 'async', 'codec'},
     'queue': {'base', 'async', 'tensor'},
     'coordination': {'base', 'async', 'sync', 'queue'},
-    'input': {'base', 'async', 'sync', 'tensor', 'codec', 'io', 'queue', 'coordination'},
-    'pipeline': {'base', 'async', 'sync', 'tensor', 'codec', 'io', 'queue', 'coordination', 'input'},
-    'train': {'base', 'async', 'sync', 'tensor', 'codec', 'io', 'queue', 'coordination', 'input', 'pipeline'},
-    'sim': {'base', 'async', 'io/backend'},
+    'codec': {'base', 'tensor'},
+    'io': {'base', 'async', 'files', 'codec'},
+    'pipeline': {'base', 'async', 'files', 'sync', 'tensor', 'queue', 'coordination', 'codec', 'io'},
+    'train': {'base', 'async', 'files', 'sync', 'tensor', 'queue', 'coordination', 'codec', 'io', 'pipeline'},
+    'input': {'base', 'async', 'files', 'sync', 'tensor', 'queue', 'coordination', 'codec', 'io'},
+    'train/monitored': {'base', 'async', 'files', 'sync', 'tensor', 'queue', 'coordination', 'codec', 'io', 'pipeline',
+                        'train'},
 }
 # The folders of a layer, lowest first; '.' is the folder of the layer itself.
 FOLDERS = {
     'base': ['.', 'text'],
     'async': ['scheduler', '.', 'joins', 'dump', 'tracing', 'operation', 'loop', 'blocking'],
+    'sim': ['.', 'file_system', 'world'],
     'codec': ['.', 'text', 'checksum', 'tfrecord', 'compression', 'csv', 'example', 'event', 'checkpoint'],
     'io': ['backend', 'file', 'stream', 'reader', 'index', 'writer'],
-    'queue': ['.'],
-    'pipeline': ['metrics', 'element', 'state', 'stage', 'source', '.'],
-    'train': ['checkpoint', 'summary', 'supervisor', 'monitored'],
-    'sim': ['.', 'file_system', 'world'],
+    'pipeline': ['metrics', 'element', 'state', 'stage', 'source', '.', 'plan'],
+    'train': ['checkpoint', 'summary', 'supervisor'],
 }
 # The folders of the command, which may include only public headers of the library.
 TOOL_FOLDERS = ['terminal', 'report', 'trace', '.', 'input', 'output', 'plan', 'command']
 MOST_SOURCES = 25
 
 INCLUDE = re.compile(r'\s*#\s*include\s*[<"](?:leat/)?([\w/]+)\.hpp[>"]')
-PRIVATE = re.compile(r'\s*#\s*include\s*"(?!leat/)|.*/(?:detail|internal)/')
-# Private headers that other layers still include, and these layers. A header that no longer needs its row loses it.
-SHARED = {
-    'async/backoff': {'train'},
-    'async/blocking/detail/blocking_calls': {'sim'},
-    'async/blocking/worker_threads': {'io'},
-    'async/detail/thread_record': {'coordination'},
-    'async/detail/tick_schedule': {'coordination'},
-    'async/detail/yield_turn': {'coordination', 'input', 'io', 'pipeline'},
-    'async/dump/detail/live_object': {'queue', 'sync'},
-    'async/dump/detail/recent_tasks': {'queue', 'sync'},
-    'async/dump/detail/scope_handover': {'pipeline'},
-    'async/dump/dump_printers': {'queue', 'sync'},
-    'async/dump/process_snapshot': {'queue', 'sync'},
-    'async/live_tasks_text': {'coordination', 'queue', 'sim', 'sync'},
-    'async/loop/detail/event_loop_scheduler': {'io'},
-    'async/loop/detail/signal_receiver': {'sim'},
-    'async/scope_error': {'coordination'},
-    'async/scope_registry': {'sim', 'sync', 'train'},
-    'codec/compression/deflate_header': {'io'},
-    'codec/compression/inflate_limits': {'io'},
-    'codec/csv/csv_record_splitter': {'io'},
-    'codec/csv/csv_text': {'io'},
-    'codec/text/line_splitter': {'io'},
-    'input/detail/pop_from_producer': {'pipeline'},
-    'input/detail/producer_list': {'pipeline'},
-    'io/backend/buffer_ownership': {'sim'},
-    'io/file/detail/atomic_file': {'train'},
-    'io/index/detail/epoch_limits': {'pipeline'},
-    'io/stream/detail/decompressed_stream': {'pipeline'},
-    'pipeline/stage/detail/step_observer': {'train'},
-    'tensor/tensor_builder': {'codec'},
-}
+PRIVATE = re.compile(r'\s*#\s*include\s*"(?!leat/)|.*/detail/')
 # Headers of other libraries that a layer must not include, and the exceptions.
 IMPURE = {
     'base': (re.compile(r'\s*#\s*include\s*[<"](asio|coroutine|liburing)\b'), {'lib/base/error.cpp'}),
@@ -85,7 +56,26 @@ IMPURE = {
 def layer_and_folder(parts):
     """Splits the path of a header below include/leat or lib: io/backend/detail/x becomes ('io', 'backend')."""
     parts = [p for p in parts if p not in PRIVATE_FOLDERS]
+    if '/'.join(parts[:2]) in ALLOWED:
+        return '/'.join(parts[:2]), '/'.join(parts[2:-1]) or '.'
     return parts[0], '/'.join(parts[1:-1]) or '.'
+
+
+def library_problems(root):
+    """A layer may include only layers of its own library and of those before it, which it is linked with."""
+    text = (root / 'lib' / 'meson.build').read_text()
+    table = re.search(r'^libraries = \{(.*?)^\}', text, re.M | re.S)[1]
+    below = set()
+    for library, layers in re.findall(r"'(\w+)': \[(.*?)\]", table):
+        layers = re.findall(r"'([\w/]+)'", layers)
+        for layer in layers:
+            if layer not in ALLOWED:
+                yield f'lib/meson.build: layer {layer} is not in ALLOWED'
+        below |= set(layers)
+        for layer in layers:
+            for target in sorted(ALLOWED.get(layer, set()) - below):
+                yield f'layers.py: {layer} of leat-{library} must not include {target}, which is in a later library'
+    yield from (f'lib/meson.build: layer {layer} is in no library' for layer in ALLOWED if layer not in below)
 
 
 def may_include(layer, folder, target, target_folder):
@@ -102,7 +92,6 @@ def includes(file):
 
 
 def library_violations(root):
-    used = set()
     for top in ('include/leat', 'lib'):
         for file in sorted((root / top).rglob('*.[ch]pp')):
             parts = file.relative_to(root / top).parts
@@ -124,15 +113,8 @@ def library_violations(root):
                 target_layer, target_folder = layer_and_folder(target)
                 if not may_include(layer, folder, target_layer, target_folder):
                     yield f'{name}:{number}: {layer}/{folder} must not include {header}.hpp'
-                if private and target_layer not in ('base', layer):
-                    if layer in SHARED.get(header, ()):
-                        used.add((header, layer))
-                    else:
-                        yield f'{name}:{number}: {header}.hpp is private to {target_layer}'
-    for header, layers in SHARED.items():
-        for layer in sorted(layers):
-            if (header, layer) not in used:
-                yield f'layers.py: SHARED: {layer} no longer includes {header}.hpp: remove it'
+                if private and target_layer != layer and 'internal' not in target and target_layer != 'base':
+                    yield f'{name}:{number}: {header}.hpp is private to {target_layer}'
 
 
 def tool_violations(root):
@@ -173,7 +155,7 @@ def large_folders(root):
 
 def main():
     root = pathlib.Path(sys.argv[1])
-    found = [*library_violations(root), *tool_violations(root), *private_violations(root), *large_folders(root)]
+    found = [*library_problems(root), *library_violations(root), *tool_violations(root), *private_violations(root), *large_folders(root)]
     print('\n'.join(found))
     return 1 if found else 0
 

@@ -2,7 +2,7 @@
 """Checks promises of SECURITY.md: the library uses no network, starts no programs, and reads only the
 environment variables that the page names.
 
-    promises.py PROJECT LIBRARY
+    promises.py PROJECT LIBRARY...
 """
 
 import pathlib
@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-project, library = map(pathlib.Path, sys.argv[1:])
+project, *libraries = map(pathlib.Path, sys.argv[1:])
 NETWORK = re.compile(r'socket|socketpair|bind|listen|accept4?|connect|shutdown|(get|set)sockopt'
                      r'|get(sock|peer)name|(recv|send)(from|to|msg|mmsg)?'
                      r'|getaddrinfo|getnameinfo|gethostby\w+|res_\w+|if_\w+|inet_\w+')
@@ -20,13 +20,13 @@ RING = re.compile(r'\bio_uring_prep_(socket|bind|listen|accept|connect|recv|send
 ENVIRONMENT = re.compile(r'\b(?:secure_)?getenv\s*\(\s*("?)(\w+)')
 
 wrong = []
-listing = subprocess.run(['nm', '--undefined-only', library], check=True, capture_output=True,
-                         text=True).stdout
-for name in sorted(set(re.findall(r'^ +U (\w+)', listing, re.MULTILINE))):
-    if NETWORK.fullmatch(name):
-        wrong.append(f'{library}: calls {name}(), but must not use the network')
-    if PROGRAMS.fullmatch(name):
-        wrong.append(f'{library}: calls {name}(), but must not start programs or load libraries')
+for library in libraries:
+    listing = subprocess.run(['nm', '--undefined-only', library], check=True, capture_output=True, text=True).stdout
+    for name in sorted(set(re.findall(r'^ +U (\w+)', listing, re.MULTILINE))):
+        if NETWORK.fullmatch(name):
+            wrong.append(f'{library}: calls {name}(), but must not use the network')
+        if PROGRAMS.fullmatch(name):
+            wrong.append(f'{library}: calls {name}(), but must not start programs or load libraries')
 
 read = set()
 for path in sorted([*(project / 'include').rglob('*.hpp'), *(project / 'lib').rglob('*.[ch]pp')]):

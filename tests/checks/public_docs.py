@@ -27,7 +27,7 @@ NAME = re.compile(r'^using\s+(\w+)\s*=|(\w+)\s*(?:=|\[\w*\]|\{|$)')
 TYPE = re.compile(r'^(template\s*<.*>\s*)?(class|struct|union|enum(\s+class)?)\b')
 SPECIALIZATION = re.compile(r'^template\s*<\s*>')
 ACCESS = re.compile(r'^(public|private|protected)\s*:(?!:)\s*')
-BASES = {'wait_operation', 'basic_producer', 'irrevocable_wait', 'synchronizer'}  # programs derive from them and use what is protected
+BASES = {'wait_operation', 'basic_producer', 'irrevocable_wait', 'scheduler_driver', 'synchronizer'}  # programs derive from them and use what is protected
 ATTRIBUTE = re.compile(r'\[\[.*?\]\]')
 # A function that returns the member of its name says so itself.
 ACCESSOR = re.compile(r'\b(\w+)\(\) const (?:noexcept )?\{ return [*&]?\1_; \}$')

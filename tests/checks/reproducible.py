@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 # Sources with assertions, source locations, coroutines and inline functions.
-SOURCES = ['base/internal/frame_allocator.cpp', 'io/file/atomic_file.cpp', 'coordination/queue_runner_def.cpp']
+SOURCES = ['base/internal/frame_allocator.cpp', 'io/file/atomic_file.cpp', 'input/queue_runner_def.cpp']
 
 
 def compiled(command, prefix, folder):

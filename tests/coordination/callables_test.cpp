@@ -1,24 +1,11 @@
 // Each interface that accepts a callable accepts each kind of callable.
 
 #include <atomic>
-#include <chrono>
-#include <functional>
 #include <stop_token>
-#include <utility>
-#include <vector>
 
 #include <asio/io_context.hpp>
 
-#include "leat/async/blocking/run_blocking.hpp"
-#include "leat/async/for_each_concurrent.hpp"
-#include "leat/async/loop/async_run.hpp"
-#include "leat/async/loop/run.hpp"
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/retry.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/coordination/coordinator.hpp"
-#include "leat/coordination/looper.hpp"
-#include "leat/coordination/queue_runner.hpp"
+#include "leat/coordination.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/sync/watch.hpp"
 #include "support/callables.hpp"
@@ -26,7 +13,6 @@
 
 namespace callables_test {
 
-using leat::task;
 using leat_test::callable_kinds;
 using leat_test::with_each_callable;
 
@@ -40,7 +26,7 @@ task<> call_task() {
   co_return;
 }
 task<int> call_task_for_value() { co_return ++calls; }
-task<> call_in_group(leat::task_group&) { return call_task(); }
+task<> call_in_group(task_group&) { return call_task(); }
 task<> call_in_coordinator(leat::coordinator&) { return call_task(); }
 task<bool> call_and_end() {
   ++calls;
@@ -48,7 +34,7 @@ task<bool> call_and_end() {
 }
 task<> call_and_throw() {
   ++calls;
-  throw leat::failure(leat::errc::out_of_range, "the end");
+  throw leat::failure(errc::out_of_range, "the end");
   co_return;
 }
 
@@ -63,16 +49,16 @@ void check_each(Use use) {
 /// Like check_each(), but awaits the task that `use` returns.
 template <auto F, class Use>
 void check_each_task(Use use) {
-  check_each<F>([&](auto&& f) { leat::sync_wait(use(std::forward<decltype(f)>(f))); });
+  check_each<F>([&](auto&& f) { leat::block_on(use(std::forward<decltype(f)>(f))); });
 }
 
-TEST_CASE("run: accepts each kind of callable", "[async]") {
+TEST_CASE("run: accepts each kind of callable") {
   check_each<&call_task>([](auto&& f) { CHECK(leat::run(std::forward<decltype(f)>(f)) == 0); });
   check_each<&call_task_for_value>(
       [](auto&& f) { CHECK(leat::run(std::forward<decltype(f)>(f)) == calls); });
 }
 
-TEST_CASE("async_run: accepts each kind of callable", "[async]") {
+TEST_CASE("async_run: accepts each kind of callable") {
   check_each<&call_task>([](auto&& f) {
     asio::io_context io;
     leat::async_run(io, std::forward<decltype(f)>(f),
@@ -81,9 +67,9 @@ TEST_CASE("async_run: accepts each kind of callable", "[async]") {
   });
 }
 
-TEST_CASE("task_group: accepts each kind of callable", "[async]") {
+TEST_CASE("task_group: accepts each kind of callable") {
   check_each_task<&call_task>([](auto&& f) -> task<> {
-    leat::task_group group;
+    task_group group;
     group.spawn(std::forward<decltype(f)>(f));
     co_await group.join();
   });
@@ -91,7 +77,7 @@ TEST_CASE("task_group: accepts each kind of callable", "[async]") {
       [](auto&& f) { return leat::with_task_group(std::forward<decltype(f)>(f)); });
 }
 
-TEST_CASE("run_blocking: accepts each kind of callable", "[async]") {
+TEST_CASE("run_blocking: accepts each kind of callable") {
   check_each_task<&call_for_value>([](auto&& f) -> task<> {
     CHECK(co_await leat::run_blocking(std::forward<decltype(f)>(f)) == calls);
   });
@@ -99,7 +85,7 @@ TEST_CASE("run_blocking: accepts each kind of callable", "[async]") {
       [](auto&& f) -> task<> { co_await leat::run_blocking(std::forward<decltype(f)>(f)); });
 }
 
-TEST_CASE("retry: accepts each kind of callable", "[async]") {
+TEST_CASE("retry: accepts each kind of callable") {
   check_each_task<&call_task>(
       [](auto&& f) { return leat::retry(std::forward<decltype(f)>(f), {.attempts = 2}); });
   check_each_task<&call_task>([](auto&& f) { return leat::retry(std::forward<decltype(f)>(f)); });
@@ -114,31 +100,31 @@ struct element {
 task<> visit(element& e) { return e.visit(); }
 task<int> value_of(const element& e) { return e.value(); }
 
-TEST_CASE("for_each_concurrent: accepts each kind of callable", "[async]") {
+TEST_CASE("for_each_concurrent: accepts each kind of callable") {
   std::vector<element> elements(1);
   const auto visit_all = [&](auto&& f) {
     return leat::for_each_concurrent(elements, 1, std::forward<decltype(f)>(f));
   };
   check_each_task<&visit>(visit_all);
   calls = 0;
-  leat::sync_wait(visit_all(&element::visit));
+  leat::block_on(visit_all(&element::visit));
   CHECK(calls == 1);
 }
 
-TEST_CASE("map_concurrent: accepts each kind of callable", "[async]") {
+TEST_CASE("map_concurrent: accepts each kind of callable") {
   const std::vector<element> elements(1);
   const auto values = [&](auto&& f) {
     return leat::map_concurrent(elements, 1, std::forward<decltype(f)>(f));
   };
   check_each_task<&value_of>(values);
   calls = 0;
-  CHECK(leat::sync_wait(values(&element::value)) == std::vector<int>{1});
+  CHECK(leat::block_on(values(&element::value)) == std::vector<int>{1});
 }
 
 void add_call(int& n) { n = ++calls; }
 bool is_set(const int& n) { return n == ++calls; }
 
-TEST_CASE("watch: accepts each kind of callable", "[sync]") {
+TEST_CASE("watch: accepts each kind of callable") {
   leat::watch<int> value(0);
   check_each<&add_call>([&](auto&& f) { value.modify(std::forward<decltype(f)>(f)); });
   CHECK(value.get() == callable_kinds);
@@ -154,10 +140,10 @@ TEST_CASE("watch: accepts each kind of callable", "[sync]") {
   };
   leat::watch<setting> settings;
   CHECK(settings.modify(&setting::prepare));
-  CHECK(leat::sync_wait(settings.wait_until(&setting::ready)));
+  CHECK(leat::block_on(settings.wait_until(&setting::ready)));
 }
 
-TEST_CASE("coordinator: accepts each kind of callable", "[coordination]") {
+TEST_CASE("coordinator: accepts each kind of callable") {
   check_each_task<&call_task>([](auto&& f) -> task<> {
     leat::coordinator coord;
     coord.spawn(std::forward<decltype(f)>(f));
@@ -174,7 +160,7 @@ TEST_CASE("coordinator: accepts each kind of callable", "[coordination]") {
   leat::coordinator coord;
   const auto start = [&](auto&& f) {
     coord.start_thread("thread", std::forward<decltype(f)>(f));
-    coord.wait_join();
+    leat::block_on(coord.join());
   };
   check_each<&call>(start);
   check_each<&call_until>(start);
@@ -182,7 +168,7 @@ TEST_CASE("coordinator: accepts each kind of callable", "[coordination]") {
       [&](auto&& f) { CHECK(coord.stop_on_exception(std::forward<decltype(f)>(f))); });
 }
 
-TEST_CASE("looper: accepts each kind of callable", "[coordination]") {
+TEST_CASE("looper: accepts each kind of callable") {
   check_each_task<&call_and_throw>([](auto&& f) -> task<> {
     leat::coordinator coord;
     coord.spawn(leat::looper(std::forward<decltype(f)>(f)));
@@ -190,7 +176,7 @@ TEST_CASE("looper: accepts each kind of callable", "[coordination]") {
   });
 }
 
-TEST_CASE("queue_runner: accepts each kind of callable", "[coordination]") {
+TEST_CASE("queue_runner: accepts each kind of callable") {
   const auto run = [](auto&& f) -> task<> {
     leat::fifo_queue<int> queue(1, "numbers");
     leat::queue_runner runner(queue);

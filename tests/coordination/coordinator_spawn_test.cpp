@@ -6,44 +6,27 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <stdexcept>
-#include <string>
-#include <utility>
 
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
-#include "leat/sim/virtual_scheduler.hpp"
 #include "support/leat_test.hpp"
 
 namespace coordinator_spawn_test {
-
-using namespace std::chrono_literals;
-using leat::task;
 
 task<> nap(leat::duration d) { co_await leat::sleep_for(d); }
 
 // Sleeps for `d` and ignores every stop request.
 task<> stubborn(leat::duration d) {
-  leat::task_group g(leat::shielded, "secret");
+  task_group g(leat::shielded, "secret");
   g.spawn(nap(d));
   co_await g.join();
 }
 
 // Returns the message of the exception that join() throws, or an empty string.
 task<std::string> joined(leat::coordinator& c, leat::join_options options) {
-  std::string what;
-  try {
-    co_await c.join(options);
-  } catch (const std::exception& e) {
-    what = e.what();
-  }
+  const std::string what = co_await message_of(c.join(options));
   co_return what;
 }
 
-LEAT_TEST("with_coordinator: a body that spawns and then throws is joined", "[coordination]") {
+LEAT_TEST("with_coordinator: a body that spawns and then throws is joined") {
   std::string what;
   try {
     co_await leat::with_coordinator([&](leat::coordinator& coord) -> task<> {
@@ -56,8 +39,7 @@ LEAT_TEST("with_coordinator: a body that spawns and then throws is joined", "[co
   CHECK(what == "cannot begin");
 }
 
-LEAT_TEST("coordinator: a callable that was spawned lives until its task has finished",
-          "[coordination]") {
+LEAT_TEST("coordinator: a callable that was spawned lives until its task has finished") {
   std::string seen;
   leat::coordinator coord;
   {
@@ -71,8 +53,7 @@ LEAT_TEST("coordinator: a callable that was spawned lives until its task has fin
   CHECK(seen == std::string(100, 'x'));
 }
 
-LEAT_TEST("coordinator: join() with stop_after drains, then stops, then waits for the grace",
-          "[coordination]") {
+LEAT_TEST("coordinator: join() with stop_after drains, then stops, then waits for the grace") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   const auto takes = [&sched](leat::duration work, bool deaf) -> task<leat::duration> {
     leat::coordinator coord;
@@ -88,17 +69,13 @@ LEAT_TEST("coordinator: join() with stop_after drains, then stops, then waits fo
     if (!what.empty()) co_await coord.join({.grace = 1h});
     co_return taken;
   };
-  const auto by_itself = co_await takes(10s, false);
-  CHECK(by_itself == 10s);
-  const auto stopped = co_await takes(1h, false);
-  CHECK(stopped == 30s);
-  const auto in_grace = co_await takes(33s, true);
-  CHECK(in_grace == 33s);
-  const auto late = co_await takes(40s, true);
-  CHECK(late == 35s);
+  CHECK(co_await takes(10s, false) == 10s);
+  CHECK(co_await takes(1h, false) == 30s);
+  CHECK(co_await takes(33s, true) == 33s);
+  CHECK(co_await takes(40s, true) == 35s);
 }
 
-LEAT_TEST("with_coordinator: returns the result of its body", "[coordination]") {
+LEAT_TEST("with_coordinator: returns the result of its body") {
   const int result = co_await leat::with_coordinator(
       [&](leat::coordinator& coord) -> task<int> {
         coord.spawn([]() -> task<> { co_await leat::sleep_for(std::chrono::seconds(1)); });
@@ -108,19 +85,12 @@ LEAT_TEST("with_coordinator: returns the result of its body", "[coordination]") 
   CHECK(result == 7);
 }
 
-LEAT_TEST("with_coordinator: a body that was stopped before its result fails with cancelled",
-          "[coordination]") {
-  std::error_code code;
-  try {
-    co_await leat::with_coordinator([&](leat::coordinator& coord) -> task<int> {
-      coord.request_stop();
-      co_await leat::sleep_for(std::chrono::seconds(1));
-      co_return 7;
-    });
-  } catch (const leat::failure& e) {
-    code = e.code();
-  }
-  CHECK(code == leat::errc::cancelled);
+LEAT_TEST("with_coordinator: a body that was stopped before its result fails with cancelled") {
+  CHECK(co_await code_of(leat::with_coordinator([&](leat::coordinator& coord) -> task<int> {
+          coord.request_stop();
+          co_await leat::sleep_for(std::chrono::seconds(1));
+          co_return 7;
+        })) == errc::cancelled);
 }
 
 task<int> throw_after_sleep(std::exception_ptr error) {
@@ -140,22 +110,18 @@ task<std::string> message_of_body(Body body) {
 }
 
 const std::exception_ptr end_of_lines =
-    std::make_exception_ptr(leat::failure(leat::errc::out_of_range, "end of lines"));
+    std::make_exception_ptr(leat::failure(errc::out_of_range, "end of lines"));
 
-LEAT_TEST("with_coordinator: throws the clean error of a body that has no result",
-          "[coordination]") {
+LEAT_TEST("with_coordinator: throws the clean error of a body that has no result") {
   const auto later = [](leat::coordinator&) { return throw_after_sleep(end_of_lines); };
-  const std::string said = co_await message_of_body(later);
-  CHECK(said == "end of lines: out of range");
+  CHECK(co_await message_of_body(later) == "end of lines: out of range");
   const auto at_once = [](leat::coordinator&) -> task<int> {
     std::rethrow_exception(end_of_lines);
   };
-  const std::string said_at_once = co_await message_of_body(at_once);
-  CHECK(said_at_once == "end of lines: out of range");
+  CHECK(co_await message_of_body(at_once) == "end of lines: out of range");
 }
 
-LEAT_TEST("with_coordinator: a stopped body names the clean error that stopped it",
-          "[coordination]") {
+LEAT_TEST("with_coordinator: a stopped body names the clean error that stopped it") {
   const auto body = [](leat::coordinator& coord) -> task<int> {
     coord.spawn([]() -> task<> { static_cast<void>(co_await throw_after_sleep(end_of_lines)); });
     co_await leat::sleep_for(std::chrono::hours(1));
@@ -167,8 +133,7 @@ LEAT_TEST("with_coordinator: a stopped body names the clean error that stopped i
         "out of range\": cancelled");
 }
 
-TEST_CASE("with_coordinator: throws and does not print the error of a body after a clean stop",
-          "[coordination]") {
+TEST_CASE("with_coordinator: throws and does not print the error of a body after a clean stop") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::run([]() -> task<> {
       const auto body = [](leat::coordinator& coord) -> task<int> {
@@ -184,7 +149,7 @@ TEST_CASE("with_coordinator: throws and does not print the error of a body after
   CHECK(said == "thrown: cannot flush\n");
 }
 
-LEAT_TEST("with_coordinator: returns a result by reference", "[coordination]") {
+LEAT_TEST("with_coordinator: returns a result by reference") {
   int value = 7;
   const auto body = [&](leat::coordinator&) -> task<int&> { co_return value; };
   const int& result = co_await leat::with_coordinator(body);
@@ -207,7 +172,7 @@ std::string printed_by(std::exception_ptr error, void (*last)(leat::coordinator&
   });
 }
 
-TEST_CASE("coordinator: prints the error of a task that nothing has asked for", "[coordination]") {
+TEST_CASE("coordinator: prints the error of a task that nothing has asked for") {
   const auto broken = std::make_exception_ptr(std::runtime_error("broken"));
   const auto nothing = [](leat::coordinator&) {};
   const std::string line = "leat: coordinator 'c': unreported error: broken\n";
@@ -219,13 +184,12 @@ TEST_CASE("coordinator: prints the error of a task that nothing has asked for", 
   CHECK(printed_by(broken, ask) == "the end\n");
   CHECK(printed_by(end_of_lines, nothing) == "the end\n");
   const auto cancelled =
-      std::make_exception_ptr(leat::failure(leat::errc::cancelled, "scheduler destroyed"));
+      std::make_exception_ptr(leat::failure(errc::cancelled, "scheduler destroyed"));
   CHECK(printed_by(cancelled, nothing) == "the end\n");
 }
 
-LEAT_TEST("coordinator: join() returns normally after a stop of the task that created it",
-          "[coordination]") {
-  leat::task_group outer;
+LEAT_TEST("coordinator: join() returns normally after a stop of the task that created it") {
+  task_group outer;
   bool joined = false, asked_to_stop = false;
   outer.spawn([&]() -> task<void> {
     leat::coordinator c;
@@ -241,9 +205,8 @@ LEAT_TEST("coordinator: join() returns normally after a stop of the task that cr
   CHECK(asked_to_stop);
 }
 
-LEAT_TEST("coordinator: join() throws an error that follows a stop of the task that created it",
-          "[coordination]") {
-  leat::task_group outer;
+LEAT_TEST("coordinator: join() throws an error that follows a stop of the task that created it") {
+  task_group outer;
   std::string thrown;
   std::size_t secondary = 1;
   outer.spawn([&]() -> task<void> {
@@ -252,11 +215,7 @@ LEAT_TEST("coordinator: join() throws an error that follows a stop of the task t
       const auto [ec] = co_await leat::as_tuple(leat::sleep_for(1h));
       if (ec) throw std::runtime_error("clean-up failed");
     }());
-    try {
-      co_await c.join();
-    } catch (const std::runtime_error& e) {
-      thrown = e.what();
-    }
+    thrown = co_await message_of<std::runtime_error>(c.join());
     secondary = c.secondary_errors().size();
   });
   co_await leat::this_task::yield();

@@ -4,19 +4,10 @@
 #include <sys/resource.h>
 
 #include <atomic>
-#include <chrono>
-#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <stdexcept>
-#include <string>
-#include <system_error>
 #include <thread>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
 #include "leat/base/internal/sanitizers.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "support/leat_test.hpp"
@@ -25,10 +16,7 @@
 
 namespace coordinator_threads_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
-
-TEST_CASE("coordinator: joins threads and throws their errors", "[coordination]") {
+TEST_CASE("coordinator: joins threads and throws their errors") {
   leat::coordinator c;
   std::atomic<bool> stopped{false};
   c.start_thread("waiter", [&](const std::stop_token& stop) {
@@ -37,27 +25,27 @@ TEST_CASE("coordinator: joins threads and throws their errors", "[coordination]"
   });
   c.start_thread("failing",
                  [](const std::stop_token&) { throw std::runtime_error("from a thread"); });
-  CHECK_THROWS_WITH(c.wait_join(), "from a thread");
+  CHECK_THROWS_WITH(leat::block_on(c.join()), "from a thread");
   CHECK(stopped);
 }
 
-TEST_CASE("coordinator: the function of a thread may have no stop token", "[coordination]") {
+TEST_CASE("coordinator: the function of a thread may have no stop token") {
   leat::coordinator c;
   leat::fifo_queue<int> q(1);
   std::atomic<bool> stopped{false};
   c.start_thread("waiter", [&] {
     try {
-      static_cast<void>(q.wait_pop());
+      static_cast<void>(leat::block_on(q.pop()));
     } catch (const leat::failure& e) {
       stopped = e.code() == errc::cancelled;
     }
   });
   c.request_stop();
-  c.wait_join();
+  leat::block_on(c.join());
   CHECK(stopped);
 }
 
-TEST_CASE("coordinator: stops and joins a registered thread", "[coordination]") {
+TEST_CASE("coordinator: stops and joins a registered thread") {
   leat::coordinator c;
   std::atomic<bool> ended{false};
   c.register_thread(std::jthread([&](const std::stop_token& stop) {
@@ -66,42 +54,41 @@ TEST_CASE("coordinator: stops and joins a registered thread", "[coordination]") 
                     }),
                     "foreign");
   c.request_stop();
-  c.wait_join();
+  leat::block_on(c.join());
   CHECK(ended);
 }
 
-TEST_CASE("coordinator: stragglers_error names a thread", "[coordination]") {
+TEST_CASE("coordinator: stragglers_error names a thread") {
   std::atomic<bool> go{false};
   leat::coordinator c;
   c.start_thread("slow worker", [&](const std::stop_token&) {
     while (!go) std::this_thread::yield();
   });
   c.request_stop();
-  CHECK_THROWS_WITH(c.wait_join({.grace = 10ms}), Catch::Contains("slow worker"));
+  CHECK_THROWS_WITH(leat::block_on(c.join({.grace = 10ms})), Catch::Contains("slow worker"));
   go = true;
-  c.wait_join();
+  leat::block_on(c.join());
 }
 
-TEST_CASE("coordinator: block_for_stop() ends with the stop or at its limit", "[coordination]") {
+TEST_CASE("coordinator: block_on(wait_for_stop()) ends with the stop or at its limit") {
   leat::coordinator c;
-  CHECK_FALSE(c.block_for_stop(1ms));
+  CHECK_FALSE(leat::block_on(c.wait_for_stop(1ms)));
   c.start_thread("stopper", [&c](const std::stop_token&) { c.request_stop(); });
-  CHECK(c.block_for_stop());
-  c.wait_join();
+  CHECK(leat::block_on(c.wait_for_stop()));
+  leat::block_on(c.join());
 }
 
-TEST_CASE("coordinator: wait_join() waits for the normal end without a stop", "[coordination]") {
+TEST_CASE("coordinator: wait_join() waits for the normal end without a stop") {
   leat::coordinator c;
   std::atomic<bool> ended{false};
   c.start_thread("short", [&](const std::stop_token&) { ended = true; });
-  c.wait_join();
+  leat::block_on(c.join());
   CHECK(ended);
   CHECK_FALSE(c.should_stop());
   CHECK(c.joined());
 }
 
-TEST_CASE("coordinator: stragglers_error names only threads that are still running",
-          "[coordination]") {
+TEST_CASE("coordinator: stragglers_error names only threads that are still running") {
   std::atomic<bool> go{false};
   std::atomic<bool> quick_ended{false};
   leat::coordinator c;
@@ -116,19 +103,19 @@ TEST_CASE("coordinator: stragglers_error names only threads that are still runni
   c.request_stop();
   std::string what;
   try {
-    c.wait_join({.grace = 100ms});
+    leat::block_on(c.join({.grace = 100ms}));
   } catch (const leat::stragglers_error& e) {
     what = e.what();
     CHECK(e.code() == errc::deadline_exceeded);
   }
-  CHECK(what.find("slow one") != std::string::npos);
-  CHECK(what.find("slow two") != std::string::npos);
-  CHECK(what.find("quick one") == std::string::npos);
+  CHECK(contains(what, "slow one"));
+  CHECK(contains(what, "slow two"));
+  CHECK_FALSE(contains(what, "quick one"));
   go = true;
-  c.wait_join();
+  leat::block_on(c.join());
 }
 
-TEST_CASE("coordinator: an error of a thread after join() is secondary", "[coordination]") {
+TEST_CASE("coordinator: an error of a thread after join() is secondary") {
   std::atomic<bool> go{false};
   leat::coordinator c;
   c.start_thread("late", [&](const std::stop_token&) {
@@ -136,15 +123,14 @@ TEST_CASE("coordinator: an error of a thread after join() is secondary", "[coord
     throw std::runtime_error("late");
   });
   c.request_stop();
-  c.wait_join({.grace = 1ms, .stragglers = leat::straggler_policy::report});
+  leat::block_on(c.join({.grace = 1ms, .stragglers = leat::straggler_policy::report}));
   CHECK(c.secondary_errors().empty());
   go = true;
-  c.wait_join();
+  leat::block_on(c.join());
   CHECK(c.secondary_errors().size() == 1);
 }
 
-TEST_CASE("coordinator: a thread that is registered after the stop is stopped at once",
-          "[coordination]") {
+TEST_CASE("coordinator: a thread that is registered after the stop is stopped at once") {
   leat::coordinator c;
   c.request_stop();
   std::atomic<bool> ended{false};
@@ -153,11 +139,11 @@ TEST_CASE("coordinator: a thread that is registered after the stop is stopped at
                       ended = true;
                     }),
                     "newcomer");
-  c.wait_join({.grace = 60s});
+  leat::block_on(c.join({.grace = 60s}));
   CHECK(ended);
 }
 
-TEST_CASE("coordinator: a registered thread is stopped with the others", "[coordination]") {
+TEST_CASE("coordinator: a registered thread is stopped with the others") {
   leat::coordinator c;
   std::jthread worker([](const std::stop_token& stop) {
     while (!stop.stop_requested()) std::this_thread::yield();
@@ -167,24 +153,24 @@ TEST_CASE("coordinator: a registered thread is stopped with the others", "[coord
   CHECK_FALSE(seen.stop_requested());
   c.request_stop();
   CHECK(seen.stop_requested());
-  c.wait_join();
+  leat::block_on(c.join());
 }
 
-TEST_CASE("coordinator: an empty std::jthread can be registered", "[coordination]") {
+TEST_CASE("coordinator: an empty std::jthread can be registered") {
   leat::coordinator c;
   c.register_thread(std::jthread(), "none");
-  c.wait_join();
+  leat::block_on(c.join());
   CHECK(c.secondary_errors().empty());
 }
 
-TEST_CASE("coordinator: rejects a thread without a function", "[coordination]") {
+TEST_CASE("coordinator: rejects a thread without a function") {
   leat::coordinator c;
   CHECK_THROWS_WITH(c.start_thread("idle", {}), Catch::StartsWith("thread 'idle' has no function"));
   c.request_stop();
-  c.wait_join();
+  leat::block_on(c.join());
 }
 
-TEST_CASE("coordinator: the stop of its threads works again after clear_stop", "[coordination]") {
+TEST_CASE("coordinator: the stop of its threads works again after clear_stop") {
   leat::coordinator c;
   std::atomic<int> ended{0};
   for (int round = 1; round <= 2; ++round) {
@@ -195,31 +181,30 @@ TEST_CASE("coordinator: the stop of its threads works again after clear_stop", "
                       "foreign");
     CHECK(ended == round - 1);
     c.request_stop();
-    c.wait_join({.grace = 60s});
+    leat::block_on(c.join({.grace = 60s}));
     CHECK(ended == round);
     c.clear_stop();
   }
 }
 
-TEST_CASE("coordinator: join() in one of its own threads throws failed_precondition",
-          "[coordination]") {
+TEST_CASE("coordinator: join() in one of its own threads throws failed_precondition") {
   leat::coordinator c("ring");
   const bool stopped = GENERATE(false, true);
   std::string said;
   c.start_thread("self", [&](const std::stop_token&) {
     if (stopped) c.request_stop();
     try {
-      c.wait_join();
+      leat::block_on(c.join());
     } catch (const leat::failure& e) {
       if (e.code() != errc::failed_precondition) throw;
       said = e.what();
     }
   });
-  c.wait_join();
-  CHECK(said.find("coordinator 'ring': join() in one of its own threads would never return") == 0);
+  leat::block_on(c.join());
+  CHECK(said.starts_with("coordinator 'ring': join()"));
 }
 
-TEST_CASE("coordinator: its destructor stops and joins the remaining threads", "[coordination]") {
+TEST_CASE("coordinator: its destructor stops and joins the remaining threads") {
   std::atomic<bool> ended{false};
   {
     leat::coordinator c;
@@ -231,21 +216,21 @@ TEST_CASE("coordinator: its destructor stops and joins the remaining threads", "
   CHECK(ended);
 }
 
-TEST_CASE("coordinator: accepts any limit and grace period in any unit", "[coordination]") {
+TEST_CASE("coordinator: accepts any limit and grace period in any unit") {
   leat::coordinator c;
   std::atomic<int> stopped{0};
   c.start_thread("waits", [&](const std::stop_token&) {
-    if (c.block_for_stop(std::chrono::seconds::max())) ++stopped;
+    if (leat::block_on(c.wait_for_stop(std::chrono::seconds::max()))) ++stopped;
   });
-  leat::sim::run([](leat::coordinator& all, std::atomic<int>& seen) -> leat::task<> {
+  leat::sim::run([](leat::coordinator& all, std::atomic<int>& seen) -> task<> {
     leat::coordinator own;
-    own.spawn([](leat::coordinator& o, std::atomic<int>& n) -> leat::task<> {
+    own.spawn([](leat::coordinator& o, std::atomic<int>& n) -> task<> {
       if (co_await o.wait_for_stop(std::chrono::years(10'000))) ++n;
       co_await leat::sleep_for(1h);
     }(own, seen));
-    own.spawn([](leat::coordinator& o) -> leat::task<> {
-      leat::task_group last(leat::shielded, "last");
-      last.spawn([]() -> leat::task<> { co_await leat::sleep_for(1h); }());
+    own.spawn([](leat::coordinator& o) -> task<> {
+      task_group last(leat::shielded, "last");
+      last.spawn([]() -> task<> { co_await leat::sleep_for(1h); }());
       co_await leat::sleep_for(1min);
       o.request_stop();
       co_await last.join();
@@ -253,12 +238,11 @@ TEST_CASE("coordinator: accepts any limit and grace period in any unit", "[coord
     co_await own.join({.grace = std::chrono::hours::max()});
     all.request_stop();
   }(c, stopped));
-  c.wait_join({.grace = std::chrono::hours::max()});
+  leat::block_on(c.join({.grace = std::chrono::hours::max()}));
   CHECK(stopped == 2);
 }
 
-TEST_CASE("coordinator: `cancelled` from a remaining thread is ignored after clear_stop()",
-          "[coordination]") {
+TEST_CASE("coordinator: `cancelled` from a remaining thread is ignored after clear_stop()") {
   leat::coordinator c;
   leat::fifo_queue<int> q(1);
   std::atomic<bool> cleared{false};
@@ -266,24 +250,23 @@ TEST_CASE("coordinator: `cancelled` from a remaining thread is ignored after cle
   c.start_thread("left behind", [&](const std::stop_token&) {
     while (!cleared) std::this_thread::yield();
     try {
-      q.wait_pop();
+      leat::block_on(q.pop());
     } catch (const leat::failure& e) {
       cancelled = e.code() == errc::cancelled;
       throw;
     }
   });
   c.request_stop();
-  c.wait_join({.grace = 0s, .stragglers = leat::straggler_policy::report});
+  leat::block_on(c.join({.grace = 0s, .stragglers = leat::straggler_policy::report}));
   c.clear_stop();
   cleared = true;
-  c.wait_join();
+  leat::block_on(c.join());
   CHECK(cancelled);
   CHECK_FALSE(c.should_stop());
   CHECK(c.secondary_errors().empty());
 }
 
-TEST_CASE("coordinator: another error of a remaining thread stops again after clear_stop()",
-          "[coordination]") {
+TEST_CASE("coordinator: another error of a remaining thread stops again after clear_stop()") {
   leat::coordinator c;
   std::atomic<bool> cleared{false};
   c.start_thread("left behind", [&](const std::stop_token&) {
@@ -291,15 +274,14 @@ TEST_CASE("coordinator: another error of a remaining thread stops again after cl
     throw std::runtime_error("late");
   });
   c.request_stop();
-  c.wait_join({.grace = 0s, .stragglers = leat::straggler_policy::report});
+  leat::block_on(c.join({.grace = 0s, .stragglers = leat::straggler_policy::report}));
   c.clear_stop();
   cleared = true;
-  CHECK_THROWS_WITH(c.wait_join(), "late");
+  CHECK_THROWS_WITH(leat::block_on(c.join()), "late");
   CHECK(c.should_stop());
 }
 
-TEST_CASE("coordinator: the stop callback of a thread registered after a stop may call it",
-          "[coordination]") {
+TEST_CASE("coordinator: the stop callback of a thread registered after a stop may call it") {
   leat::coordinator coord;
   coord.request_stop();
   std::atomic<bool> ready{false};
@@ -315,11 +297,11 @@ TEST_CASE("coordinator: the stop callback of a thread registered after a stop ma
   });
   while (!ready) std::this_thread::yield();
   coord.register_thread(std::move(thread), "mine");
-  coord.wait_join();
+  leat::block_on(coord.join());
   CHECK(called == 1);
 }
 
-TEST_CASE("coordinator: a stop reaches threads that stop callbacks register", "[coordination]") {
+TEST_CASE("coordinator: a stop reaches threads that stop callbacks register") {
   leat::coordinator coord;
   std::atomic<int> ended{0};
   const auto until_stopped = [&](const std::stop_token& stop) {
@@ -332,12 +314,11 @@ TEST_CASE("coordinator: a stop reaches threads that stop callbacks register", "[
   });
   coord.register_thread(std::move(first), "first");
   coord.request_stop();
-  coord.wait_join();
+  leat::block_on(coord.join());
   CHECK(ended == 2);
 }
 
-TEST_CASE("coordinator: the error for a thread that cannot be started names it and a remedy",
-          "[coordination]") {
+TEST_CASE("coordinator: the error for a thread that cannot be started names it and a remedy") {
   if (LEAT_ASAN || LEAT_TSAN) return;  // sanitizers need more address space
   const std::string said = leat_test::abort_message([] {
     leat::coordinator coord("svc");
@@ -355,16 +336,15 @@ TEST_CASE("coordinator: the error for a thread that cannot be started names it a
     }
   });
   INFO(said);
-  CHECK(said.find("coordinator 'svc': thread 'exporter' cannot be started: raise") == 0);
+  CHECK(said.starts_with("coordinator 'svc': thread 'exporter' cannot be started: raise"));
 }
 
-TEST_CASE("coordinator: wait_join() with stop_after stops tasks that do not end",
-          "[coordination]") {
+TEST_CASE("coordinator: wait_join() with stop_after stops tasks that do not end") {
   leat::coordinator coord;
   coord.start_thread("poller", [](const std::stop_token& stop) {
     while (!stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   });
-  coord.wait_join({.stop_after = std::chrono::milliseconds(5)});
+  leat::block_on(coord.join({.stop_after = std::chrono::milliseconds(5)}));
   CHECK(coord.should_stop());
 }
 

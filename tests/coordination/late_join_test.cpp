@@ -2,56 +2,46 @@
 
 #include <algorithm>
 #include <atomic>
-#include <optional>
 #include <regex>
-#include <string>
 #include <thread>
 
-#include "async/live_tasks_text.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/coordination/coordinator.hpp"
-#include "leat/coordination/looper.hpp"
-#include "leat/coordination/queue_runner.hpp"
+#include "async/internal/live_tasks_text.hpp"
+#include "leat/coordination.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
-#include "support/refusal.hpp"
 
 namespace late_join_test {
 
-using namespace std::chrono_literals;
 using leat::coordinator;
 using leat::fifo_queue;
-using leat::task;
-using leat::task_group;
-using leat_test::contains;
 using leat_test::dump;
 
 const std::string in_this_file = R"( at late_join_test\.cpp:\d+ in )";  // for an expression
 
-TEST_CASE("coordinator: stragglers_error has the blocking waits of threads", "[coordination]") {
+TEST_CASE("coordinator: stragglers_error has the blocking waits of threads") {
   std::atomic<bool> go{false};
   coordinator other("other");
   other.start_thread("busy", [&](const std::stop_token&) {
     while (!go) std::this_thread::yield();
   });
   coordinator c("training");
-  c.start_thread("joiner", [&](const std::stop_token&) { other.wait_join(); });
-  while (!contains(dump(), "thread joiner: join")) std::this_thread::yield();
+  c.start_thread("joiner", [&](const std::stop_token&) { leat::block_on(other.join()); });
+  while (!contains(dump(), "join coordinator 'other'")) std::this_thread::yield();
   c.request_stop();
   std::string what;
   try {
-    c.wait_join({.grace = 0s});
+    leat::block_on(c.join({.grace = 0s}));
   } catch (const leat::stragglers_error& e) {
     what = e.what();
   }
   go = true;
-  c.wait_join();
+  leat::block_on(c.join());
   INFO(what);
-  CHECK(contains(what, "  thread joiner: join coordinator 'other'"));
-  CHECK(std::count(what.begin(), what.end(), '\n') == 1);  // one straggler, and no empty line
+  const std::regex told("\n  thread joiner: join block_on, 1 task live," + in_this_file +
+                        "[^\n]*\n    block_on, 1 task, stop requested\n"
+                        "      [^\n]*: join coordinator 'other'[^\n]*$");
+  CHECK(std::regex_search(what, told));
 }
 
 task<void> pop_in_two_steps(fifo_queue<int>& q) { co_await q.pop(); }
@@ -59,12 +49,7 @@ task<void> pop_in_two_steps(fifo_queue<int>& q) { co_await q.pop(); }
 // Returns the message of a join of tasks that outlive the stop of `c`.
 task<std::string> told_when_late(coordinator& c) {
   c.request_stop();
-  std::string what;
-  try {
-    co_await c.join({.grace = 1s});
-  } catch (const leat::stragglers_error& e) {
-    what = e.what();
-  }
+  const std::string what = co_await message_of<leat::stragglers_error>(c.join({.grace = 1s}));
   co_return what;
 }
 
@@ -75,8 +60,7 @@ std::string popping(const std::string& task, const std::string& queue) {
          "[^\n]*pop_in_two_steps, for 1.000 s\n        awaited" + in_this_file;
 }
 
-LEAT_TEST("coordinator: stragglers_error has the await chain and the groups of a straggler",
-          "[coordination]") {
+LEAT_TEST("coordinator: stragglers_error has the await chain and the groups of a straggler") {
   fifo_queue<int> q(3, "never");
   coordinator c("training");
   c.spawn(
@@ -97,8 +81,7 @@ LEAT_TEST("coordinator: stragglers_error has the await chain and the groups of a
   CHECK(std::regex_search(what, told));
 }
 
-LEAT_TEST("coordinator: stragglers_error has the wait of the stop_loop of a looper",
-          "[coordination]") {
+LEAT_TEST("coordinator: stragglers_error has the wait of the stop_loop of a looper") {
   fifo_queue<int> q(3, "answers");
   coordinator c("training");
   leat::looper_options options;
@@ -114,8 +97,7 @@ LEAT_TEST("coordinator: stragglers_error has the wait of the stop_loop of a loop
   CHECK(std::regex_search(what, std::regex(popping("stop_loop", "answers"))));
 }
 
-LEAT_TEST("coordinator: stragglers_error has the wait of the cancel_op of a runner",
-          "[coordination]") {
+LEAT_TEST("coordinator: stragglers_error has the wait of the cancel_op of a runner") {
   fifo_queue<int> q(3, "answers"), fed(1, "fed");
   leat::queue_runner_options options;
   options.cancel_op = {"say goodbye", [&q]() -> task<void> { co_await pop_in_two_steps(q); }};
@@ -135,8 +117,7 @@ LEAT_TEST("coordinator: stragglers_error has the wait of the cancel_op of a runn
   CHECK(std::regex_search(what, std::regex(popping("say goodbye", "answers"))));
 }
 
-LEAT_TEST("coordinator: a group that outlives the task that created it is not a straggler",
-          "[coordination]") {
+LEAT_TEST("coordinator: a group that outlives the task that created it is not a straggler") {
   fifo_queue<int> q(3, "never");
   std::optional<task_group> left_behind;
   std::string of_nobody, of_one;
@@ -171,7 +152,7 @@ task<void> third_call(task_group*& made) {
 task<void> second_call(task_group*& made) { co_await third_call(made); }
 task<void> first_call(task_group*& made) { co_await second_call(made); }
 
-LEAT_TEST("coordinator: stragglers_error has the await chain of a straggler", "[coordination]") {
+LEAT_TEST("coordinator: stragglers_error has the await chain of a straggler") {
   coordinator c("training");
   task_group* running = nullptr;
   c.spawn([](task_group*& made) -> task<void> { co_await first_call(made); }(running), "straggler");

@@ -1,20 +1,10 @@
 #include "leat/coordination/looper.hpp"
 
-#include <stdexcept>
-#include <string>
-#include <vector>
-
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
 #include "leat/coordination/coordinator.hpp"
 #include "support/leat_test.hpp"
 
 namespace looper_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
-using leat::task;
 using milliseconds = std::vector<std::chrono::milliseconds>;
 
 // The times of all starts, calls and stops, relative to the beginning.
@@ -68,17 +58,11 @@ leat::looper_options hooks(diary& d, std::optional<leat::duration> interval) {
 }
 
 task<std::string> joined(leat::coordinator& c) {
-  std::string what;
-  try {
-    co_await c.join();
-  } catch (const std::exception& e) {
-    what = e.what();
-  }
+  const std::string what = co_await message_of(c.join());
   co_return what;
 }
 
-LEAT_TEST("looper: interval 0 runs its body until the body stops the coordinator",
-          "[coordination]") {
+LEAT_TEST("looper: interval 0 runs its body until the body stops the coordinator") {
   leat::coordinator coord;
   int n = 3;
   int calls = 0;
@@ -98,8 +82,7 @@ LEAT_TEST("looper: interval 0 runs its body until the body stops the coordinator
   CHECK(calls == 4);
 }
 
-LEAT_TEST("looper: calls the body at fixed times, between start_loop and stop_loop",
-          "[coordination]") {
+LEAT_TEST("looper: calls the body at fixed times, between start_loop and stop_loop") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -110,7 +93,7 @@ LEAT_TEST("looper: calls the body at fixed times, between start_loop and stop_lo
   CHECK(seen.stops == milliseconds{200ms});
 }
 
-LEAT_TEST("looper: the schedule begins after start_loop", "[coordination]") {
+LEAT_TEST("looper: the schedule begins after start_loop") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -121,7 +104,7 @@ LEAT_TEST("looper: the schedule begins after start_loop", "[coordination]") {
   CHECK(seen.calls == milliseconds{7ms, 107ms});
 }
 
-LEAT_TEST("looper: catches up on missed calls without a pause", "[coordination]") {
+LEAT_TEST("looper: catches up on missed calls without a pause") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -130,7 +113,7 @@ LEAT_TEST("looper: catches up on missed calls without a pause", "[coordination]"
   CHECK(seen.calls == milliseconds{0ms, 250ms, 250ms, 300ms, 400ms});
 }
 
-LEAT_TEST("looper: skips missed calls if catching up is disabled", "[coordination]") {
+LEAT_TEST("looper: skips missed calls if catching up is disabled") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -142,7 +125,7 @@ LEAT_TEST("looper: skips missed calls if catching up is disabled", "[coordinatio
   CHECK(seen.calls == milliseconds{0ms, 300ms, 400ms, 600ms, 700ms});
 }
 
-LEAT_TEST("looper: does not drift in a thousand calls", "[coordination]") {
+LEAT_TEST("looper: does not drift in a thousand calls") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -153,8 +136,7 @@ LEAT_TEST("looper: does not drift in a thousand calls", "[coordination]") {
   CHECK(seen.calls.back() == 9990ms);
 }
 
-LEAT_TEST("looper: an error of the body reaches the coordinator, and stop_loop does not run",
-          "[coordination]") {
+LEAT_TEST("looper: an error of the body reaches the coordinator, and stop_loop does not run") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -164,13 +146,12 @@ LEAT_TEST("looper: an error of the body reaches the coordinator, and stop_loop d
         throw std::runtime_error("x");
       },
       hooks(seen, 100ms)));
-  const std::string what = co_await joined(coord);
-  CHECK(what == "x");
+  CHECK(co_await joined(coord) == "x");
   CHECK(seen.starts.size() == 1);
   CHECK(seen.stops.empty());
 }
 
-LEAT_TEST("looper: an error of a hook reaches the coordinator", "[coordination]") {
+LEAT_TEST("looper: an error of a hook reaches the coordinator") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
   const auto fail = []() -> task<> {
@@ -192,7 +173,7 @@ LEAT_TEST("looper: an error of a hook reaches the coordinator", "[coordination]"
   CHECK(seen.stops.empty());
 }
 
-LEAT_TEST("looper: a clean error is a stop without an error", "[coordination]") {
+LEAT_TEST("looper: a clean error is a stop without an error") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -208,8 +189,7 @@ LEAT_TEST("looper: a clean error is a stop without an error", "[coordination]") 
   CHECK(seen.stops.empty());
 }
 
-LEAT_TEST("looper: without an interval, calls follow at once and other tasks run in between",
-          "[coordination]") {
+LEAT_TEST("looper: without an interval, calls follow at once and other tasks run in between") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -225,15 +205,7 @@ LEAT_TEST("looper: without an interval, calls follow at once and other tasks run
 }
 
 // The type system ensures that the owner is a coordinator or a group.
-TEST_CASE("looper: rejects an empty body and a negative interval", "[coordination]") {
-  const auto code_of = [](auto make) {
-    try {
-      static_cast<void>(make());
-    } catch (const leat::failure& e) {
-      return e.code();
-    }
-    return std::error_code();
-  };
+TEST_CASE("looper: rejects an empty body and a negative interval") {
   CHECK(code_of([] { return leat::looper(nullptr); }) == errc::invalid_argument);
   CHECK(code_of([] { return leat::looper([]() -> task<> { co_return; }, {.interval = -1ms}); }) ==
         errc::invalid_argument);
@@ -241,7 +213,7 @@ TEST_CASE("looper: rejects an empty body and a negative interval", "[coordinatio
 }
 
 // spawn() makes and registers a looper in one step, before the looper has run.
-LEAT_TEST("looper: belongs to the coordinator from spawn() on", "[coordination]") {
+LEAT_TEST("looper: belongs to the coordinator from spawn() on") {
   leat::coordinator coord;
   int calls = 0;
   {
@@ -264,7 +236,7 @@ LEAT_TEST("looper: belongs to the coordinator from spawn() on", "[coordination]"
   CHECK(calls == 0);
 }
 
-LEAT_TEST("looper: after a stop it runs both hooks and no call", "[coordination]") {
+LEAT_TEST("looper: after a stop it runs both hooks and no call") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -276,8 +248,7 @@ LEAT_TEST("looper: after a stop it runs both hooks and no call", "[coordination]
   CHECK(seen.stops == milliseconds{0ms});
 }
 
-LEAT_TEST("looper: if a stop ends the wait of start_loop, stop_loop does not run",
-          "[coordination]") {
+LEAT_TEST("looper: if a stop ends the wait of start_loop, stop_loop does not run") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   for (const bool completes : {false, true}) {
     diary seen(sched);
@@ -301,7 +272,7 @@ LEAT_TEST("looper: if a stop ends the wait of start_loop, stop_loop does not run
   }
 }
 
-LEAT_TEST("looper: a stop during the interval ends it at once", "[coordination]") {
+LEAT_TEST("looper: a stop during the interval ends it at once") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -313,7 +284,7 @@ LEAT_TEST("looper: a stop during the interval ends it at once", "[coordination]"
   CHECK(seen.stops == milliseconds{1000ms});
 }
 
-LEAT_TEST("looper: a stop cancels waits of the body, not of stop_loop", "[coordination]") {
+LEAT_TEST("looper: a stop cancels waits of the body, not of stop_loop") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
   leat::coordinator coord;
@@ -331,10 +302,10 @@ LEAT_TEST("looper: a stop cancels waits of the body, not of stop_loop", "[coordi
 }
 
 // Callables take the place of the functions that a subclass of LooperThread overrides.
-LEAT_TEST("looper: runs on schedule in a task group too", "[coordination]") {
+LEAT_TEST("looper: runs on schedule in a task group too") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   diary seen(sched);
-  leat::task_group group;
+  task_group group;
   group.spawn(leat::looper(
       [&seen]() -> task<> {
         seen.note(seen.calls);
@@ -348,7 +319,7 @@ LEAT_TEST("looper: runs on schedule in a task group too", "[coordination]") {
   CHECK(seen.stops == milliseconds{2500ms});
 }
 
-LEAT_TEST("looper: accepts any interval in any unit", "[coordination]") {
+LEAT_TEST("looper: accepts any interval in any unit") {
   leat::coordinator coord;
   int calls = 0;
   const auto call = [&calls]() -> task<> {

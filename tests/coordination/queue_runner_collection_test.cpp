@@ -1,17 +1,9 @@
 #include "leat/coordination/queue_runner_collection.hpp"
 
-#include <string>
-#include <type_traits>
-#include <vector>
-
-#include "leat/async/this_task.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "support/leat_test.hpp"
 
 namespace queue_runner_collection_test {
-
-using leat::errc;
-using leat::task;
 
 task<> count(int& n, int limit) {
   co_await leat::this_task::yield();
@@ -32,11 +24,11 @@ struct counting {
 template <class Owner>
 concept can_own = requires(leat::queue_runner_collection& c, Owner& o) { c.start(o); };
 
-static_assert(can_own<leat::coordinator> && can_own<leat::task_group>);
+static_assert(can_own<leat::coordinator> && can_own<task_group>);
 static_assert(!can_own<int>);
 
-LEAT_TEST("queue_runner_collection: starts its runners in order, for a coordinator and for a group",
-          "[coordination]") {
+LEAT_TEST(
+    "queue_runner_collection: starts its runners in order, for a coordinator and for a group") {
   counting a("a");
   counting b("b");
   leat::queue_runner_collection all;
@@ -52,14 +44,13 @@ LEAT_TEST("queue_runner_collection: starts its runners in order, for a coordinat
   CHECK(handles.at(0).exceptions_raised().empty());
 
   a.n = 0;
-  leat::task_group group;
+  task_group group;
   CHECK(all.start(group).size() == 2);
   co_await group.join();
   CHECK(a.n == 3);
 }
 
-LEAT_TEST("queue_runner_collection: an empty list starts nothing, and the result is empty",
-          "[coordination]") {
+LEAT_TEST("queue_runner_collection: an empty list starts nothing, and the result is empty") {
   counting a("a");
   leat::queue_runner_collection all;
   all.add(a.runner, "others");
@@ -72,18 +63,17 @@ LEAT_TEST("queue_runner_collection: an empty list starts nothing, and the result
   CHECK(a.n == 3);
 }
 
-TEST_CASE("queue_runner_collection: start() prints a warning for an empty list", "[coordination]") {
+TEST_CASE("queue_runner_collection: start() prints a warning for an empty list") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::virtual_scheduler s;
     leat::coordinator coord;
     leat::queue_runner_collection().start(coord, s, "mine");
     std::abort();
   });
-  CHECK(said.find("queue runner list 'mine' is empty") != said.npos);
+  CHECK(contains(said, "queue runner list 'mine' is empty"));
 }
 
-LEAT_TEST("queue_runner_collection: a runner that was added twice is started once",
-          "[coordination]") {
+LEAT_TEST("queue_runner_collection: a runner that was added twice is started once") {
   counting a("a");
   leat::queue_runner_collection all;
   all.add(a.runner);
@@ -100,7 +90,7 @@ LEAT_TEST("queue_runner_collection: a runner that was added twice is started onc
   co_await coord.join();
 }
 
-TEST_CASE("queue_runner_collection: lists the runners of a scope", "[coordination]") {
+TEST_CASE("queue_runner_collection: lists the runners of a scope") {
   counting in("scope/queue");
   counting out("scopes/queue");
   leat::queue_runner_collection all;
@@ -113,7 +103,7 @@ TEST_CASE("queue_runner_collection: lists the runners of a scope", "[coordinatio
   CHECK(all.runners().size() == 2);
 }
 
-TEST_CASE("queue_runner_collection: starts none if one has no operation", "[coordination]") {
+TEST_CASE("queue_runner_collection: starts none if one has no operation") {
   leat::sim::virtual_scheduler s;
   counting good("good");
   leat::fifo_queue<int> q(1, "bad");
@@ -122,14 +112,13 @@ TEST_CASE("queue_runner_collection: starts none if one has no operation", "[coor
   all.add(good.runner);
   all.add(bad);
   leat::coordinator coord;
-  leat::task_group group;
+  task_group group;
   CHECK_THROWS_AS(all.start(coord, s), leat::failure);
   CHECK_THROWS_AS(all.start(group, s), leat::failure);
   CHECK(good.runner.running_producers() == 0);
 }
 
-TEST_CASE("queue_runner_collection: start() outside a scheduler needs a scheduler",
-          "[coordination]") {
+TEST_CASE("queue_runner_collection: start() outside a scheduler needs a scheduler") {
   const std::string said = leat_test::abort_message([] {
     counting a("a");
     leat::queue_runner_collection all;
@@ -137,7 +126,7 @@ TEST_CASE("queue_runner_collection: start() outside a scheduler needs a schedule
     leat::coordinator coord;
     all.start(coord);
   });
-  CHECK(said.find("queue_runner::start() outside a scheduler: pass the scheduler") != said.npos);
+  CHECK(contains(said, "queue_runner::start() outside a scheduler: pass the scheduler"));
 }
 
 }  // namespace queue_runner_collection_test

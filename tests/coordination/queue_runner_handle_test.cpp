@@ -2,13 +2,7 @@
 
 #include "leat/coordination/queue_runner_handle.hpp"
 
-#include <stdexcept>
-#include <string>
-#include <vector>
-
 #include "coordination/runner_steps.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
 #include "leat/coordination/queue_runner.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "support/leat_test.hpp"
@@ -21,12 +15,12 @@ using leat_test::error_texts;
 
 task<> nothing() { co_return; }
 
-LEAT_TEST("queue_runner_handle: the end of the input is not an error", "[coordination]") {
+LEAT_TEST("queue_runner_handle: the end of the input is not an error") {
   number_queue q(10, "q");
   int n = 0;
   leat::queue_runner runner(q);
   runner.add([&] { return count(n, 3); }, "op");
-  leat::task_group group;
+  task_group group;
   const leat::queue_runner_handle handle = runner.start(group);
   CHECK(handle);
   CHECK(group.live_tasks() == 1);
@@ -39,8 +33,7 @@ LEAT_TEST("queue_runner_handle: the end of the input is not an error", "[coordin
   co_await group.join();
 }
 
-LEAT_TEST("queue_runner_handle: runs the close_op once, after the last operation has ended",
-          "[coordination]") {
+LEAT_TEST("queue_runner_handle: runs the close_op once, after the last operation has ended") {
   number_queue q(10);
   int a = 0;
   int b = 0;
@@ -61,8 +54,7 @@ LEAT_TEST("queue_runner_handle: runs the close_op once, after the last operation
   CHECK(runner.last_start().exceptions_raised().empty());
 }
 
-LEAT_TEST("queue_runner_handle: keeps the errors of all operations and throws the first",
-          "[coordination]") {
+LEAT_TEST("queue_runner_handle: keeps the errors of all operations and throws the first") {
   number_queue q(10);
   int n = 0;
   leat::queue_runner runner(q);
@@ -76,13 +68,12 @@ LEAT_TEST("queue_runner_handle: keeps the errors of all operations and throws th
   CHECK(n == 30);
 }
 
-LEAT_TEST("queue_runner_handle: an operation between two queues passes on the end",
-          "[coordination]") {
+LEAT_TEST("queue_runner_handle: an operation between two queues passes on the end") {
   number_queue q0(3);
   number_queue q1(30);
   leat::queue_runner runner(q1);
   runner.add([&] { return move_one(q0, q1); });
-  leat::task_group group;
+  task_group group;
   const leat::queue_runner_handle handle = runner.start(group);
   co_await q0.push(10);
   co_await q0.push(10);
@@ -97,7 +88,7 @@ LEAT_TEST("queue_runner_handle: an operation between two queues passes on the en
 
 // A start takes the place of a session. Only a runner with a cancel_op has an extra task, which
 // runs it after a stop.
-LEAT_TEST("queue_runner_handle: each start creates one task per operation", "[coordination]") {
+LEAT_TEST("queue_runner_handle: each start creates one task per operation") {
   for (const bool own_cancel : {false, true}) {
     number_queue q(3);
     int n = 0;
@@ -116,7 +107,7 @@ LEAT_TEST("queue_runner_handle: each start creates one task per operation", "[co
       CHECK(handle.exceptions_raised().empty());
       CHECK(n == 3);
     }
-    leat::task_group group;
+    task_group group;
     n = 0;
     CHECK(runner.start(group).running_producers() == 1);
     CHECK(group.live_tasks() == (own_cancel ? 2 : 1));
@@ -124,13 +115,12 @@ LEAT_TEST("queue_runner_handle: each start creates one task per operation", "[co
   }
 }
 
-LEAT_TEST("queue_runner_handle: a second start while it runs throws failed_precondition",
-          "[coordination]") {
+LEAT_TEST("queue_runner_handle: a second start while it runs throws failed_precondition") {
   number_queue q(3);
   int n = 0;
   leat::queue_runner runner(q);
   runner.add([&] { return count(n, 3); });
-  leat::task_group group;
+  task_group group;
   CHECK_FALSE(runner.last_start());
   CHECK(runner.start(group));
   const leat::queue_runner_handle second = runner.start(group);
@@ -139,29 +129,26 @@ LEAT_TEST("queue_runner_handle: a second start while it runs throws failed_preco
   CHECK(second.exceptions_raised().empty());
   co_await second.join();
   co_await second.wait_for_first_enqueue();
-  second.wait_join();
   CHECK(runner.running_producers() == 1);
   const std::string what = co_await said_by(runner.run());
-  CHECK(what.find("is already running: join the current run") != what.npos);
+  CHECK(contains(what, "is already running: join the current run"));
   co_await group.join();
   CHECK(n == 3);
 }
 
-LEAT_TEST("queue_runner_handle: `cancelled` is an error unless queue_closed_errors contains it",
-          "[coordination]") {
+LEAT_TEST("queue_runner_handle: `cancelled` is an error unless queue_closed_errors contains it") {
   number_queue q(3);
   leat::queue_runner runner(q);
   runner.add([] { return fail_with(errc::cancelled); });
-  leat::task_group group;
+  task_group group;
   const leat::queue_runner_handle handle = runner.start(group);
   const std::string what = co_await said_by(handle.join());
-  CHECK(what.find("failed") == 0);
+  CHECK(what.starts_with("failed"));
   CHECK(handle.exceptions_raised().size() == 1);
-  const std::string joined = co_await said_by(join(group));
-  CHECK(joined == what);
+  CHECK(co_await said_by(join(group)) == what);
 }
 
-LEAT_TEST("queue_runner_handle: queue_closed_errors may contain several errors", "[coordination]") {
+LEAT_TEST("queue_runner_handle: queue_closed_errors may contain several errors") {
   number_queue q(3);
   int closed = 0;
   leat::queue_runner_options options{.queue_closed_errors = {errc::out_of_range, errc::cancelled}};
@@ -177,8 +164,7 @@ LEAT_TEST("queue_runner_handle: queue_closed_errors may contain several errors",
 }
 
 LEAT_TEST(
-    "queue_runner_handle: an error of the close_op follows the others, and the queue throws it",
-    "[coordination]") {
+    "queue_runner_handle: an error of the close_op follows the others, and the queue throws it") {
   for (const bool with_error : {false, true}) {
     number_queue q(3);
     leat::queue_runner_options options;
@@ -192,14 +178,12 @@ LEAT_TEST(
     CHECK(error_texts(runner.last_start().exceptions_raised()) ==
           (with_error ? std::vector<std::string>{"first", "close"}
                       : std::vector<std::string>{"close"}));
-    const std::string seen = co_await said_by(pop(q));
-    CHECK(seen == what);
+    CHECK(co_await said_by(pop(q)) == what);
   }
 }
 
 LEAT_TEST(
-    "queue_runner_handle: if the last producer fails, the queue drains and then throws the error",
-    "[coordination]") {
+    "queue_runner_handle: if the last producer fails, the queue drains and then throws the error") {
   number_queue q(10);
   int n = 0;
   leat::queue_runner runner(q);
@@ -207,18 +191,15 @@ LEAT_TEST(
     if (n == 2) throw std::runtime_error("boom");
     co_await push_next(q, n);
   });
-  const std::string what = co_await said_by(runner.run());
-  CHECK(what == "boom");
+  CHECK(co_await said_by(runner.run()) == "boom");
   CHECK(*co_await q.pop() == 0);
   CHECK(*co_await q.pop() == 1);
-  const std::string seen = co_await said_by(pop(q));
-  CHECK(seen == "boom");
+  CHECK(co_await said_by(pop(q)) == "boom");
 }
 
 LEAT_TEST(
     "queue_runner_handle: runs the cancel_op after a last error, the close_op after a normal last "
-    "end",
-    "[coordination]") {
+    "end") {
   for (const bool last_fails : {true, false}) {
     number_queue q(3);
     int n = 0;
@@ -238,15 +219,13 @@ LEAT_TEST(
       for (int i = 0; i < 10 && last_fails; ++i) co_await leat::this_task::yield();
       throw std::runtime_error("boom");
     });
-    const std::string what = co_await said_by(runner.run());
-    CHECK(what == "boom");
+    CHECK(co_await said_by(runner.run()) == "boom");
     CHECK(ran == (last_fails ? "cancel" : "close"));
-    const std::string seen = co_await said_by(pop(q));
-    CHECK(seen == "boom");
+    CHECK(co_await said_by(pop(q)) == "boom");
   }
 }
 
-LEAT_TEST("queue_runner_handle: each start keeps its own errors", "[coordination]") {
+LEAT_TEST("queue_runner_handle: each start keeps its own errors") {
   number_queue q(3);
   leat::queue_runner runner(q);
   bool fails = true;
@@ -262,9 +241,9 @@ LEAT_TEST("queue_runner_handle: each start keeps its own errors", "[coordination
   CHECK(runner.last_start().exceptions_raised().empty());
 }
 
-LEAT_TEST("queue_runner_handle: may outlive its runner", "[coordination]") {
+LEAT_TEST("queue_runner_handle: may outlive its runner") {
   leat::queue_runner_handle handle;
-  leat::task_group group;
+  task_group group;
   {
     number_queue q(3);
     leat::queue_runner runner(q);

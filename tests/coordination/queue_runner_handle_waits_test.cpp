@@ -1,16 +1,7 @@
 // Waits for the runs of a queue_runner without a coordinator, and stops them.
 
-#include <chrono>
-#include <string>
-#include <vector>
-
 #include "coordination/runner_steps.hpp"
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/coordination/queue_runner.hpp"
-#include "leat/coordination/queue_runner_handle.hpp"
+#include "leat/coordination.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "support/leat_test.hpp"
 #include "support/records/error_texts.hpp"
@@ -19,24 +10,16 @@ namespace queue_runner_handle_waits_test {
 
 using namespace runner_steps;
 using leat_test::error_texts;
-using namespace std::chrono_literals;
 
 LEAT_TEST(
-    "queue_runner_handle: a timeout of the wait for the first enqueues leaves the tasks running",
-    "[coordination]") {
+    "queue_runner_handle: a timeout of the wait for the first enqueues leaves the tasks running") {
   number_queue q0(3);
   number_queue q1(3);
   leat::queue_runner runner(q1);
   runner.add([&] { return move_one(q0, q1); });
-  leat::task_group group;
+  task_group group;
   const leat::queue_runner_handle handle = runner.start(group);
-  std::error_code ec;
-  try {
-    co_await handle.wait_for_first_enqueue(1ms);
-  } catch (const leat::failure& e) {
-    ec = e.code();
-  }
-  CHECK(ec == errc::deadline_exceeded);
+  CHECK(co_await code_of(handle.wait_for_first_enqueue(1ms)) == errc::deadline_exceeded);
   CHECK(handle.running_producers() == 1);
   co_await q0.push(1);
   co_await handle.wait_for_first_enqueue(1ms);
@@ -46,8 +29,7 @@ LEAT_TEST(
   co_await handle.wait_for_first_enqueue(0ms);
 }
 
-LEAT_TEST("queue_runner_handle: accepts any limit for the first enqueues in any unit",
-          "[coordination]") {
+LEAT_TEST("queue_runner_handle: accepts any limit for the first enqueues in any unit") {
   number_queue q(30);
   int n = 0;
   leat::queue_runner runner(q);
@@ -56,7 +38,7 @@ LEAT_TEST("queue_runner_handle: accepts any limit for the first enqueues in any 
     co_await push_next(q, n);
     co_return false;
   });
-  leat::task_group group;
+  task_group group;
   const leat::queue_runner_handle handle = runner.start(group);
   co_await handle.wait_for_first_enqueue(std::chrono::seconds::max());
   CHECK(q.size() == 1);
@@ -64,8 +46,7 @@ LEAT_TEST("queue_runner_handle: accepts any limit for the first enqueues in any 
 }
 
 LEAT_TEST(
-    "queue_runner_handle: the wait for the first enqueues ends when each operation has run once",
-    "[coordination]") {
+    "queue_runner_handle: the wait for the first enqueues ends when each operation has run once") {
   number_queue q(30);
   int n = 0;
   leat::queue_runner runner(q);
@@ -79,7 +60,7 @@ LEAT_TEST(
   });
   leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
-  leat::task_group group;
+  task_group group;
   const leat::queue_runner_handle handle = runner.start(group);
   co_await handle.wait_for_first_enqueue();
   CHECK(sched.now() - begin == 3s);
@@ -89,19 +70,12 @@ LEAT_TEST(
 }
 
 LEAT_TEST(
-    "queue_runner_handle: the wait for the first enqueues reports an error of a first run only",
-    "[coordination]") {
+    "queue_runner_handle: the wait for the first enqueues reports an error of a first run only") {
   number_queue q(30);
-  leat::task_group group;
+  task_group group;
   leat::queue_runner early(q);
   early.add([] { return fail_with(errc::out_of_range); });
-  std::error_code ec;
-  try {
-    co_await early.start(group).wait_for_first_enqueue();
-  } catch (const leat::failure& e) {
-    ec = e.code();
-  }
-  CHECK(ec == errc::out_of_range);
+  CHECK(co_await code_of(early.start(group).wait_for_first_enqueue()) == errc::out_of_range);
   co_await group.join();
 
   number_queue other(30);
@@ -114,43 +88,34 @@ LEAT_TEST(
   CHECK(n == 1);
 }
 
-LEAT_TEST("queue_runner_handle: a stop ends the wait for the first enqueues", "[coordination]") {
+LEAT_TEST("queue_runner_handle: a stop ends the wait for the first enqueues") {
   number_queue q0(3);
   number_queue q1(3);
   leat::queue_runner runner(q1);
   runner.add([&] { return move_one(q0, q1); });
   std::error_code ec;
-  leat::task_group group;
+  task_group group;
   const leat::queue_runner_handle handle = runner.start(group);
   group.request_stop();  // before any operation has begun
-  try {
-    co_await handle.wait_for_first_enqueue();
-  } catch (const leat::failure& e) {
-    ec = e.code();
-  }
+  ec = co_await code_of(handle.wait_for_first_enqueue());
   CHECK(ec == errc::cancelled);
   co_await group.join();
   CHECK(handle.exceptions_raised().empty());
 }
 
 // A failure of the queue takes the place of closing the session.
-LEAT_TEST("queue_runner_handle: join() waits for the operations and throws their error",
-          "[coordination]") {
+LEAT_TEST("queue_runner_handle: join() waits for the operations and throws their error") {
   number_queue q0(3);
   number_queue q1(3);
   leat::queue_runner runner(q1);
   runner.add([&] { return move_one(q0, q1); });
-  leat::task_group group;
-  leat::task_group waiting;
+  task_group group;
+  task_group waiting;
   const leat::queue_runner_handle handle = runner.start(group);
   bool ended = false;
   std::error_code ec;
   waiting.spawn([](leat::queue_runner_handle r, bool& e, std::error_code& code) -> task<> {
-    try {
-      co_await r.join();
-    } catch (const leat::failure& f) {
-      code = f.code();
-    }
+    code = co_await code_of(r.join());
     e = true;
   }(handle, ended, ec));
   co_await q0.push(1);
@@ -165,13 +130,12 @@ LEAT_TEST("queue_runner_handle: join() waits for the operations and throws their
 }
 
 LEAT_TEST(
-    "queue_runner_handle: a stop of the group ends it without an error, and cancels the queue",
-    "[coordination]") {
+    "queue_runner_handle: a stop of the group ends it without an error, and cancels the queue") {
   number_queue q0(3);
   number_queue q1(3);
   leat::queue_runner runner(q1);
   runner.add([&] { return move_one(q0, q1); });
-  leat::task_group group;
+  task_group group;
   const leat::queue_runner_handle handle = runner.start(group);
   co_await q0.push(1);
   co_await leat::sleep_for(1s);
@@ -182,8 +146,7 @@ LEAT_TEST(
   CHECK(q1.size() == 1);
 }
 
-LEAT_TEST("queue_runner_handle: a stop runs the cancel_op once and does not cancel it",
-          "[coordination]") {
+LEAT_TEST("queue_runner_handle: a stop runs the cancel_op once and does not cancel it") {
   number_queue q(1);
   int n = 0;
   int cancelled = 0;
@@ -194,7 +157,7 @@ LEAT_TEST("queue_runner_handle: a stop runs the cancel_op once and does not canc
   };
   leat::queue_runner runner(q, options);
   runner.add([&] { return push_next(q, n); });
-  leat::task_group group;
+  task_group group;
   runner.start(group);
   co_await leat::sleep_for(1s);
   group.request_stop();
@@ -203,30 +166,28 @@ LEAT_TEST("queue_runner_handle: a stop runs the cancel_op once and does not canc
   CHECK_FALSE(q.is_closed());
 }
 
-LEAT_TEST("queue_runner_handle: a cancel_op that fails leaves a closed queue and is reported",
-          "[coordination]") {
+LEAT_TEST("queue_runner_handle: a cancel_op that fails leaves a closed queue and is reported") {
   number_queue q(1);
   int n = 0;
   leat::queue_runner_options options;
   options.cancel_op.run = [] { return fail("cancel"); };
   leat::queue_runner runner(q, options);
   runner.add([&] { return push_next(q, n); });
-  leat::task_group group;
+  task_group group;
   const leat::queue_runner_handle handle = runner.start(group);
   co_await leat::sleep_for(1s);
   group.request_stop();
-  const std::string what = co_await said_by(join(group));
-  CHECK(what == "cancel");
+  CHECK(co_await said_by(join(group)) == "cancel");
   CHECK(error_texts(handle.exceptions_raised()) == std::vector<std::string>{"cancel"});
   CHECK(q.is_closed());
 }
 
-LEAT_TEST("queue_runner_handle: run() ends with the task that called it", "[coordination]") {
+LEAT_TEST("queue_runner_handle: run() ends with the task that called it") {
   number_queue q(1);
   int n = 0;
   leat::queue_runner runner(q);
   runner.add([&] { return push_next(q, n); });
-  leat::task_group group;
+  task_group group;
   group.spawn(runner.run());
   co_await leat::sleep_for(1s);
   CHECK(runner.running_producers() == 1);
@@ -236,26 +197,26 @@ LEAT_TEST("queue_runner_handle: run() ends with the task that called it", "[coor
   CHECK(q.is_closed());
 }
 
-TEST_CASE("queue_runner_handle: an OS thread can start, wait and join", "[coordination]") {
+TEST_CASE("queue_runner_handle: an OS thread can start, wait and join") {
   leat::runtime threads({.threads = 1});
   number_queue q(100);
   int n = 0;
   leat::queue_runner runner(q);
   runner.add([&] { return count(n, 30); });
-  runner.wait_run(threads.get_scheduler());
+  leat::block_on(leat::run_on(threads.get_scheduler(), runner.run()));
   CHECK(n == 30);
-  runner.last_start().wait_join();
+  leat::block_on(runner.last_start().join());
 
   leat::queue_runner failing(q);
   failing.add([] { return fail("boom"); });
   std::string what;
   try {
-    failing.wait_run(threads.get_scheduler());
+    leat::block_on(leat::run_on(threads.get_scheduler(), failing.run()));
   } catch (const std::exception& e) {
     what = e.what();
   }
   CHECK(what == "boom");
-  CHECK_THROWS_WITH(failing.last_start().wait_join(), "boom");
+  CHECK_THROWS_WITH(leat::block_on(failing.last_start().join()), "boom");
 }
 
 }  // namespace queue_runner_handle_waits_test

@@ -1,109 +1,88 @@
 // Messages about queue runners and about operations that wait for them.
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
-#include <stdexcept>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "coordination/runner_steps.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/coordination/coordinator.hpp"
-#include "leat/coordination/queue_runner.hpp"
-#include "leat/coordination/queue_runner_def.hpp"
-#include "leat/coordination/queue_runner_resolver.hpp"
+#include "leat/coordination.hpp"
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
 
 namespace queue_runner_messages_test {
 
 using namespace runner_steps;
-using namespace std::chrono_literals;
 
 const std::string never_started = ", with a queue_runner that was never started";
 
-LEAT_TEST("queue_runner: a wait on its queue reports that it was never started", "[coordination]") {
+LEAT_TEST("queue_runner: a wait on its queue reports that it was never started") {
   number_queue q(4, "lines");
   int n = 0;
   leat::queue_runner runner(q);
   runner.add([&] { return count(n, 3); });
-  leat::task_group consumers;
+  task_group consumers;
   consumers.spawn(pop(q));
   co_await leat::this_task::yield();
   const std::string text = leat_test::dump();
   INFO(text);
-  CHECK(text.find("pop from queue 'lines' (0 of 4)" + never_started) != text.npos);
+  CHECK(contains(text, "pop from queue 'lines' (0 of 4)" + never_started));
   const std::string late = co_await said_by(
       [](number_queue& from) -> task<> { co_await leat::with_timeout(from.pop(), 1s); }(q));
-  CHECK(late.find(never_started) != late.npos);
+  CHECK(contains(late, never_started));
 
-  leat::task_group group;
+  task_group group;
   runner.start(group);
   const std::string started = leat_test::dump();
-  CHECK(started.find("pop from queue 'lines' (0 of 4), at") != started.npos);
+  CHECK(contains(started, "pop from queue 'lines' (0 of 4), at"));
   co_await group.join();
   co_await consumers.join();
 }
 
-LEAT_TEST("queue_runner: a wait reports a second runner that was never started", "[coordination]") {
+LEAT_TEST("queue_runner: a wait reports a second runner that was never started") {
   number_queue q(4, "lines");
   int n = 0;
   leat::queue_runner one(q);
   leat::queue_runner two(q);
   one.add([&] { return count(n, 30); });
   two.add([&] { return count(n, 30); });
-  leat::task_group group;
+  task_group group;
   one.start(group);
-  leat::task_group consumers;
+  task_group consumers;
   consumers.spawn(pop(q));
   co_await leat::this_task::yield();
   std::string text = leat_test::dump();
-  CHECK(text.find(never_started) != text.npos);
+  CHECK(contains(text, never_started));
   two.start(group);
   text = leat_test::dump();
-  CHECK(text.find(never_started) == text.npos);
+  CHECK_FALSE(contains(text, never_started));
   co_await group.join();
   co_await consumers.join();
 }
 
-LEAT_TEST("queue_runner: a wait does not report a destroyed runner", "[coordination]") {
+LEAT_TEST("queue_runner: a wait does not report a destroyed runner") {
   number_queue q(4, "lines");
-  leat::task_group consumers;
+  task_group consumers;
   consumers.spawn(pop(q));
   co_await leat::this_task::yield();
   {
     const leat::queue_runner dropped(q);
     CHECK(leat_test::dump().find(never_started) != std::string::npos);
-    leat::queue_runner_def unknown;
-    unknown.queue_name = "lines";
-    unknown.enqueue_op_names = {"reader"};
-    leat::queue_runner_resolver names;
-    names.add_queue(q);
-    CHECK_THROWS_WITH(leat::queue_runner(unknown, names), Catch::Contains("reader"));
   }
   CHECK(leat_test::dump().find(never_started) == std::string::npos);
   q.close();
   co_await consumers.join();
 }
 
-TEST_CASE("queue_runner: destroying its queue first ends the process with a message",
-          "[coordination]") {
+TEST_CASE("queue_runner: destroying its queue first ends the process with a message") {
   const std::string said = leat_test::abort_message([] {
     auto q = std::make_unique<number_queue>(4, "lines");
     const leat::queue_runner runner(*q);
     q.reset();
   });
-  CHECK(said.find("queue destroyed before a queue_runner that fills it") != said.npos);
+  CHECK(contains(said, "queue destroyed before a queue_runner that fills it"));
 }
 
-TEST_CASE("queue_runner: a simulation that is stuck without a start reports the missing start",
-          "[coordination]") {
+TEST_CASE("queue_runner: a simulation that is stuck without a start reports the missing start") {
   std::string what;
   number_queue q(4, "lines");
   leat::queue_runner runner(q);
@@ -112,21 +91,20 @@ TEST_CASE("queue_runner: a simulation that is stuck without a start reports the 
   } catch (const leat::sim::deadlock& e) {
     what = e.what();
   }
-  CHECK(what.find("pop from queue 'lines' (0 of 4)" + never_started) != what.npos);
+  CHECK(contains(what, "pop from queue 'lines' (0 of 4)" + never_started));
 }
 
-TEST_CASE("dump: reports that a thread waits for a queue_runner that was never started",
-          "[coordination]") {
+TEST_CASE("dump: reports that a thread waits for a queue_runner that was never started") {
   number_queue q(4, "lines");
   leat::queue_runner runner(q);
   leat::coordinator coord;
-  coord.start_thread("trainer", [&q](const std::stop_token&) { q.wait_pop(); });
+  coord.start_thread("trainer", [&q](const std::stop_token&) { leat::block_on(q.pop()); });
   while (q.statistics().waiting_pops == 0) std::this_thread::yield();
   const std::string text = leat_test::dump();
   INFO(text);
-  CHECK(text.find("thread trainer: pop from queue 'lines' (0 of 4)" + never_started) != text.npos);
+  CHECK(contains(text, "thread trainer: pop from queue 'lines' (0 of 4)" + never_started));
   coord.request_stop();
-  coord.wait_join();
+  leat::block_on(coord.join());
 }
 
 // Returns the text that a join of 256 producers with this step writes to standard error.
@@ -171,19 +149,18 @@ task<bool> fail_or(number_queue& q, int i) {
   }("disk full");
 }
 
-TEST_CASE("queue_runner: reports one error if one of 256 operations fails", "[coordination]") {
+TEST_CASE("queue_runner: reports one error if one of 256 operations fails") {
   CHECK(said_by_256(&fail_or<&push_one_item>) == "thrown: disk full\n");
   CHECK(said_by_256(&fail_or<&push_a_run>) == "thrown: disk full\n");
 }
 
-TEST_CASE("queue_runner: prints nothing after a normal end", "[coordination]") {
+TEST_CASE("queue_runner: prints nothing after a normal end") {
   CHECK(said_by_256(&push_one_item) == "thrown: \n");
   CHECK(said_by_256(&push_a_run) == "thrown: \n");
   CHECK(said_by_256([](number_queue&, int) -> task<bool> { co_return false; }) == "thrown: \n");
 }
 
-LEAT_TEST("coordinator: a partial push after a failure elsewhere is reported as that failure",
-          "[coordination]") {
+LEAT_TEST("coordinator: a partial push after a failure elsewhere is reported as that failure") {
   for (const bool own_scope : {false, true}) {
     number_queue q(4, "lines");
     leat::coordinator coord;
@@ -206,39 +183,38 @@ LEAT_TEST("coordinator: a partial push after a failure elsewhere is reported as 
   }
 }
 
-LEAT_TEST("queue_runner: a partial push passes on the failure that caused it", "[coordination]") {
+LEAT_TEST("queue_runner: a partial push passes on the failure that caused it") {
   number_queue failed(4, "failed");
   number_queue q(4, "lines");
   leat::queue_runner runner(q);
   runner.add([&] { return push_a_run(failed, 1); });
-  leat::task_group group;
+  task_group group;
   runner.start(group);
   co_await leat::this_task::yield();
   co_await leat::this_task::yield();
   failed.fail(std::make_exception_ptr(std::runtime_error("disk full")));
   const std::string joined = co_await said_by(join(group));
-  CHECK(joined.find("4 of 7 done") != joined.npos);  // the result of this push
-  const std::string popped = co_await said_by(pop(q));
-  CHECK(popped == "disk full");
+  CHECK(contains(joined, "4 of 7 done"));  // the result of this push
+  CHECK(co_await said_by(pop(q)) == "disk full");
 }
 
-TEST_CASE("coordinator: ignores `cancelled` from threads after a stop", "[coordination]") {
+TEST_CASE("coordinator: ignores `cancelled` from threads after a stop") {
   number_queue q(1, "lines");
   leat::coordinator coord;
   for (int i = 0; i < 4; ++i) {
     coord.start_thread("producer", [&q](const std::stop_token&) {
-      while (q.wait_push(1)) {
+      while (leat::block_on(q.push(1))) {
       }
     });
   }
   while (q.statistics().waiting_pushes < 4) std::this_thread::yield();
   coord.request_stop(std::make_exception_ptr(std::runtime_error("disk full")));
   q.close_and_cancel();
-  CHECK_THROWS_WITH(coord.wait_join(), "disk full");
+  CHECK_THROWS_WITH(leat::block_on(coord.join()), "disk full");
   CHECK(coord.secondary_errors().empty());
 }
 
-LEAT_TEST("queue_runner: throws the only error that is not clean", "[coordination]") {
+LEAT_TEST("queue_runner: throws the only error that is not clean") {
   leat::fifo_queue<int> q(1);
   leat::queue_runner runner(q, {.queue_closed_errors = {errc::aborted}});
   for (const errc e : {errc::invalid_argument, errc::cancelled, errc::out_of_range}) {
@@ -246,13 +222,7 @@ LEAT_TEST("queue_runner: throws the only error that is not clean", "[coordinatio
   }
   leat::coordinator coord({.clean_stop_errors = {errc::cancelled, errc::out_of_range}});
   runner.start(coord);
-  std::error_code ec;
-  try {
-    co_await coord.join();
-  } catch (const leat::failure& e) {
-    ec = e.code();
-  }
-  CHECK(ec == errc::invalid_argument);
+  CHECK(co_await code_of(coord.join()) == errc::invalid_argument);
 }
 
 }  // namespace queue_runner_messages_test

@@ -1,21 +1,12 @@
 #include "leat/coordination/queue_runner.hpp"
 
 #include <algorithm>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
 
 namespace queue_runner_test {
-
-using leat::errc;
-using leat::task;
 
 // Pushes the numbers from `next` to `limit`, then reports the end of its input.
 struct counter {
@@ -51,7 +42,7 @@ task<std::vector<int>> drain(leat::fifo_queue<int>& q) {
   co_return out;
 }
 
-LEAT_TEST("queue_runner: closes the queue when the last producer ends", "[coordination]") {
+LEAT_TEST("queue_runner: closes the queue when the last producer ends") {
   leat::fifo_queue<int> q(4, "numbers");
   counter a{q, 3};
   counter b{q, 30};
@@ -69,8 +60,7 @@ LEAT_TEST("queue_runner: closes the queue when the last producer ends", "[coordi
   CHECK_FALSE(coord.should_stop());
 }
 
-LEAT_TEST("queue_runner: an error in queue_closed_errors ends an operation normally",
-          "[coordination]") {
+LEAT_TEST("queue_runner: an error in queue_closed_errors ends an operation normally") {
   leat::fifo_queue<int> q(4);
   int calls = 0;
   leat::queue_runner runner(q);
@@ -82,8 +72,7 @@ LEAT_TEST("queue_runner: an error in queue_closed_errors ends an operation norma
   CHECK(q.is_closed());
 }
 
-LEAT_TEST("queue_runner: a failing operation stops all and the consumer gets its error",
-          "[coordination]") {
+LEAT_TEST("queue_runner: a failing operation stops all and the consumer gets its error") {
   leat::fifo_queue<int> q(4);
   counter a{q, 1000};
   leat::queue_runner runner(q);
@@ -91,24 +80,12 @@ LEAT_TEST("queue_runner: a failing operation stops all and the consumer gets its
   runner.add([] { return broken_step(); });
   leat::coordinator coord;
   runner.start(coord);
-  std::string joined;
-  try {
-    co_await coord.join();
-  } catch (const std::exception& e) {
-    joined = e.what();
-  }
-  CHECK(joined == "boom");
+  CHECK(co_await message_of(coord.join()) == "boom");
   CHECK(runner.last_start().exceptions_raised().empty());
-  std::string seen;
-  try {
-    co_await drain(q);
-  } catch (const std::exception& e) {
-    seen = e.what();
-  }
-  CHECK(seen == "boom");
+  CHECK(co_await message_of(drain(q)) == "boom");
 }
 
-LEAT_TEST("queue_runner: a stop ends producers that wait in a full queue", "[coordination]") {
+LEAT_TEST("queue_runner: a stop ends producers that wait in a full queue") {
   leat::fifo_queue<int> q(2);
   counter a{q, 1000};
   leat::queue_runner runner(q);
@@ -123,7 +100,7 @@ LEAT_TEST("queue_runner: a stop ends producers that wait in a full queue", "[coo
   CHECK(q.size() == 2);
 }
 
-LEAT_TEST("queue_runner: a second start while it runs starts nothing", "[coordination]") {
+LEAT_TEST("queue_runner: a second start while it runs starts nothing") {
   leat::fifo_queue<int> q(2);
   counter a{q, 3};
   leat::queue_runner runner(q);
@@ -136,8 +113,7 @@ LEAT_TEST("queue_runner: a second start while it runs starts nothing", "[coordin
   co_await coord.join();
 }
 
-TEST_CASE("queue_runner: rejects a start without operations and empty queue_closed_errors",
-          "[coordination]") {
+TEST_CASE("queue_runner: rejects a start without operations and empty queue_closed_errors") {
   leat::fifo_queue<int> q(2);
   leat::queue_runner runner(q);
   leat::coordinator coord;
@@ -149,7 +125,7 @@ TEST_CASE("queue_runner: rejects a start without operations and empty queue_clos
   CHECK_THROWS_AS(leat::queue_runner(q, no_error), leat::failure);
 }
 
-TEST_CASE("queue_runner: misuse ends the process with a message", "[coordination]") {
+TEST_CASE("queue_runner: misuse ends the process with a message") {
   const std::string outside = leat_test::abort_message([] {
     leat::fifo_queue<int> q(2);
     leat::queue_runner runner(q);
@@ -157,7 +133,7 @@ TEST_CASE("queue_runner: misuse ends the process with a message", "[coordination
     leat::coordinator coord;
     runner.start(coord);
   });
-  CHECK(outside.find("queue_runner::start() outside a scheduler") != outside.npos);
+  CHECK(contains(outside, "queue_runner::start() outside a scheduler"));
   const std::string late = leat_test::abort_message([] {
     leat::sim::virtual_scheduler s;
     leat::fifo_queue<int> q(2);
@@ -167,10 +143,10 @@ TEST_CASE("queue_runner: misuse ends the process with a message", "[coordination
     runner.start(coord, s);
     runner.add([] { return broken_step(); });
   });
-  CHECK(late.find("queue_runner::add() while it is running") != late.npos);
+  CHECK(contains(late, "queue_runner::add() while it is running"));
 }
 
-TEST_CASE("queue_runner: runs an operation on its own scheduler if it has one", "[coordination]") {
+TEST_CASE("queue_runner: runs an operation on its own scheduler if it has one") {
   leat::sim::virtual_scheduler given;
   leat::sim::virtual_scheduler own;
   std::vector<leat::scheduler*> ran;
@@ -200,7 +176,7 @@ TEST_CASE("queue_runner: runs an operation on its own scheduler if it has one", 
   CHECK(runner.running_producers() == 0);
 }
 
-LEAT_TEST("queue_runner: a stop after its destruction does not reach its queue", "[coordination]") {
+LEAT_TEST("queue_runner: a stop after its destruction does not reach its queue") {
   leat::fifo_queue<int> q(2);
   leat::coordinator coord;
   {
@@ -249,18 +225,16 @@ task<std::string> end_beside_failure(bool own_cancel) {
   co_return end;
 }
 
-LEAT_TEST("queue_runner: its queue fails with the error of another task of its owner",
-          "[coordination]") {
+LEAT_TEST("queue_runner: its queue fails with the error of another task of its owner") {
   for (const bool own_cancel : {false, true}) {
     const std::string coordinated = co_await end_beside_failure<leat::coordinator>(own_cancel);
-    const std::string grouped = co_await end_beside_failure<leat::task_group>(own_cancel);
-    CHECK(coordinated.find("2 items, a file is damaged") == 0);
+    const std::string grouped = co_await end_beside_failure<task_group>(own_cancel);
+    CHECK(coordinated.starts_with("2 items, a file is damaged"));
     CHECK(grouped == coordinated);
   }
 }
 
-LEAT_TEST("queue_runner: a stop cancels waiting pushes of other tasks to its queue",
-          "[coordination]") {
+LEAT_TEST("queue_runner: a stop cancels waiting pushes of other tasks to its queue") {
   leat::fifo_queue<int> q(1);
   leat::coordinator coord;
   leat::queue_runner runner(q);
@@ -268,13 +242,9 @@ LEAT_TEST("queue_runner: a stop cancels waiting pushes of other tasks to its que
   runner.add([&] { return a.step(); });
   runner.start(coord);
   bool cancelled = false;
-  leat::task_group others;
+  task_group others;
   others.spawn([](leat::fifo_queue<int>& to, bool& said) -> task<> {
-    try {
-      co_await to.push(7);
-    } catch (const leat::failure& e) {
-      said = e.code() == errc::cancelled;
-    }
+    said = co_await code_of(to.push(7)) == errc::cancelled;
   }(q, cancelled));
   for (int i = 0; i < 10; ++i) co_await leat::this_task::yield();
   coord.request_stop();
@@ -283,7 +253,7 @@ LEAT_TEST("queue_runner: a stop cancels waiting pushes of other tasks to its que
   CHECK(cancelled);
 }
 
-LEAT_TEST("queue_runner: starts no operation after a stop", "[coordination]") {
+LEAT_TEST("queue_runner: starts no operation after a stop") {
   leat::fifo_queue<int> q(1);
   leat::coordinator coord;
   leat::queue_runner runner(q);
@@ -304,7 +274,7 @@ LEAT_TEST("queue_runner: starts no operation after a stop", "[coordination]") {
   CHECK(calls <= before + 1);  // the call that was running
 }
 
-LEAT_TEST("queue_runner: started after a stop, it runs only its cancel_op", "[coordination]") {
+LEAT_TEST("queue_runner: started after a stop, it runs only its cancel_op") {
   leat::fifo_queue<int> q(4, "q");
   counter a{q, 3};
   int cancelled = 0;
@@ -328,8 +298,7 @@ LEAT_TEST("queue_runner: started after a stop, it runs only its cancel_op", "[co
 }
 
 LEAT_TEST(
-    "queue_runner: an error runs the cancel_op while another operation waits in the full queue",
-    "[coordination]") {
+    "queue_runner: an error runs the cancel_op while another operation waits in the full queue") {
   leat::fifo_queue<int> q(1);
   counter a{q, 1000};
   int cancelled = 0;
@@ -343,18 +312,12 @@ LEAT_TEST(
   runner.add([] { return broken_step(); });
   leat::coordinator coord;
   runner.start(coord);
-  std::string what;
-  try {
-    co_await coord.join();
-  } catch (const std::exception& e) {
-    what = e.what();
-  }
-  CHECK(what == "boom");
+  CHECK(co_await message_of(coord.join()) == "boom");
   CHECK(cancelled == 1);
   CHECK(runner.last_start().exceptions_raised().empty());
 }
 
-LEAT_TEST("queue_runner: the cancel_op runs also when the only producer fails", "[coordination]") {
+LEAT_TEST("queue_runner: the cancel_op runs also when the only producer fails") {
   leat::fifo_queue<int> q(1);
   int cancelled = 0;
   leat::queue_runner_options options;
@@ -370,8 +333,7 @@ LEAT_TEST("queue_runner: the cancel_op runs also when the only producer fails", 
   CHECK(cancelled == 1);
 }
 
-LEAT_TEST("queue_runner: a normal end with a cancel_op completes the join of the coordinator",
-          "[coordination]") {
+LEAT_TEST("queue_runner: a normal end with a cancel_op completes the join of the coordinator") {
   leat::fifo_queue<int> q(10);
   counter a{q, 3};
   int cancelled = 0;
@@ -392,8 +354,7 @@ LEAT_TEST("queue_runner: a normal end with a cancel_op completes the join of the
   CHECK(cancelled == 0);
 }
 
-LEAT_TEST("queue_runner: an error of the close_op is secondary, and the queue throws it",
-          "[coordination]") {
+LEAT_TEST("queue_runner: an error of the close_op is secondary, and the queue throws it") {
   leat::fifo_queue<int> q(10);
   counter a{q, 2};
   leat::queue_runner_options options;
@@ -409,7 +370,7 @@ LEAT_TEST("queue_runner: an error of the close_op is secondary, and the queue th
   CHECK_THROWS_WITH(co_await q.pop(), "close");
 }
 
-LEAT_TEST("queue_runner: a close_op that a stop cancels is not an error", "[coordination]") {
+LEAT_TEST("queue_runner: a close_op that a stop cancels is not an error") {
   leat::fifo_queue<int> q(10);
   counter a{q, 2};
   leat::queue_runner_options options;
@@ -427,14 +388,13 @@ LEAT_TEST("queue_runner: a close_op that a stop cancels is not an error", "[coor
   CHECK(q.is_closed());
 }
 
-LEAT_TEST("queue_runner: keeps an error after an early join, and can start again",
-          "[coordination]") {
+LEAT_TEST("queue_runner: keeps an error after an early join, and can start again") {
   leat::fifo_queue<int> q(10);
   bool fails = true;
   leat::queue_runner runner(q);
   runner.add([&]() -> task<bool> {
     if (!fails) co_return false;
-    leat::task_group out_of_reach(leat::shielded);
+    task_group out_of_reach(leat::shielded);
     out_of_reach.spawn([]() -> task<> { co_await leat::sleep_for(std::chrono::hours(1)); }());
     co_await out_of_reach.join();
     throw std::runtime_error("late");
@@ -458,7 +418,7 @@ LEAT_TEST("queue_runner: keeps an error after an early join, and can start again
   co_await coord.join();
 }
 
-LEAT_TEST("queue_runner: one stop ends two runners", "[coordination]") {
+LEAT_TEST("queue_runner: one stop ends two runners") {
   leat::fifo_queue<int> first(1);
   leat::fifo_queue<int> second(1);
   counter a{first, 1000};

@@ -2,21 +2,11 @@
 
 // The steps of the producers in the tests of queue_runner, and a helper for the error of a task.
 
-#include <exception>
-#include <stdexcept>
-#include <string>
-#include <utility>
-
-#include "leat/async/task.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "leat/queue/fifo_queue.hpp"
+#include "support/leat_test.hpp"
 
 namespace runner_steps {
 
-using leat::errc;
-using leat::task;
 using number_queue = leat::fifo_queue<int>;
 
 // Increments `n`; throws errc::out_of_range once `n` has reached `limit`.
@@ -47,16 +37,11 @@ inline task<bool> move_one(number_queue& from, number_queue& to) {
 
 // Returns the message of the exception that a task throws, or an empty string.
 inline task<std::string> said_by(task<> t) {
-  std::string what;
-  try {
-    co_await std::move(t);
-  } catch (const std::exception& e) {
-    what = e.what();
-  }
+  const std::string what = co_await message_of(std::move(t));
   co_return what;
 }
 
-inline task<> join(leat::task_group& g) { co_await g.join(); }
+inline task<> join(task_group& g) { co_await g.join(); }
 inline task<> pop(number_queue& q) { co_await q.pop(); }
 
 }  // namespace runner_steps

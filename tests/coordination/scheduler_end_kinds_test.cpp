@@ -1,32 +1,14 @@
 // Every kind of queue, memory budgets and loopers when their event loop is destroyed.
 
 #include <algorithm>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/coordination/coordinator.hpp"
-#include "leat/coordination/looper.hpp"
-#include "leat/queue/fifo_queue.hpp"
-#include "leat/queue/memory_budget.hpp"
-#include "leat/queue/padding_fifo_queue.hpp"
-#include "leat/queue/priority_queue.hpp"
-#include "leat/queue/random_shuffle_queue.hpp"
-#include "leat/queue/tensor_priority_queue.hpp"
-#include "leat/queue/tensor_queue.hpp"
+#include "leat/coordination.hpp"
+#include "leat/queue.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
 
 namespace scheduler_end_kinds_test {
 
-using namespace std::chrono_literals;
-using leat::task;
 using leat_test::asio_loop;
 using leat_test::embedded_loop;
 using leat_test::is_cancelled;
@@ -101,7 +83,7 @@ void check_end(how way, bool served) {
   if (way == how::push) {
     for (std::int64_t n = 1; n <= 8; ++n) push(n);
   }
-  leat::task_group group;
+  task_group group;
   Loop loop;
   group.spawn_on(loop.get_scheduler(), use<Kind>(q, way, continued));
   loop.run_ready();
@@ -148,8 +130,8 @@ TEMPLATE_TEST_CASE("queue and scheduler: a destroyed push lets the next push use
   queue a({.capacity = 8, .budget = &ram});
   queue b({.capacity = 8, .budget = &ram});
   REQUIRE(a.try_push(8));
-  leat::task_group group;
-  leat::task_group others;
+  task_group group;
+  task_group others;
   asio_loop living;
   TestType dying;
   const auto push = [](queue& q, std::int64_t n) -> task<> { co_await q.push(n); };
@@ -165,7 +147,7 @@ TEMPLATE_TEST_CASE("queue and scheduler: a destroyed push lets the next push use
   static_cast<void>(b.try_pop());
   static_cast<void>(a.try_pop());
   living.run_ready();
-  others.wait_join();
+  leat::block_on(others.join());
   while (a.try_pop()) {
   }
   CHECK(ram.statistics().used == 0);
@@ -196,7 +178,7 @@ TEMPLATE_TEST_CASE("scheduler: a looper is destroyed with its event loop", "[coo
   loop.end();
   CHECK_FALSE(stopped);  // destruction runs no code of a task except destructors
   CHECK(coord.live_tasks() == 0);
-  CHECK_THROWS_AS(coord.wait_join(), leat::failure);
+  CHECK_THROWS_AS(leat::block_on(coord.join()), leat::failure);
 }
 
 }  // namespace scheduler_end_kinds_test

@@ -4,34 +4,21 @@
 // left waiting.
 
 #include <array>
-#include <chrono>
 #include <coroutine>
-#include <cstddef>
 #include <exception>
-#include <optional>
 #include <set>
 #include <source_location>
-#include <stdexcept>
-#include <system_error>
 #include <tuple>
 #include <type_traits>
-#include <vector>
 
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
 #include "leat/coordination/coordinator.hpp"
-#include "leat/queue/padding_fifo_queue.hpp"
-#include "leat/queue/partial_push_error.hpp"
-#include "leat/queue/tensor_queue.hpp"
-#include "leat/sim/virtual_scheduler.hpp"
+#include "leat/queue.hpp"
 #include "queue/operation/queue_tasks.hpp"
 #include "queue/tensors.hpp"
 #include "queue/weight/weighed_queues.hpp"
+#include "support/leat_test.hpp"
 
 namespace stop_everywhere_test {
-
-using namespace std::chrono_literals;
 
 // ---- Numbers through queues of numbers and of tensors.
 
@@ -185,7 +172,7 @@ class program {
  private:
   Queue& queue_;
   books books_;
-  std::array<leat::task_group, tasks> groups_;
+  std::array<task_group, tasks> groups_;
 };
 
 // Runs the program once for each number of turns, until it ends within that number. Calls
@@ -336,8 +323,7 @@ struct cleared_meanwhile {
   auto await_resume() { return operation.await_resume(); }
 };
 
-LEAT_TEST("stop: a stop that a task has seen counts even if it is cleared before the wait",
-          "[coordination]") {
+LEAT_TEST("stop: a stop that a task has seen counts even if it is cleared before the wait") {
   leat::fifo_queue<int> q(4);
   for (int i = 0; i < 3; ++i) REQUIRE(q.try_push(i));
   for (const int form : {0, 1, 2}) {

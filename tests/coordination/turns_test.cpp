@@ -1,28 +1,19 @@
-#include <cstddef>
 
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/coordination/coordinator.hpp"
-#include "leat/coordination/looper.hpp"
-#include "leat/coordination/queue_runner.hpp"
+#include "support/turns.hpp"
+#include "leat/coordination.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "support/leat_test.hpp"
-#include "support/turns.hpp"
 
 // Loops whose steps never wait let timers, stops and other tasks run.
 
 namespace turns_test {
 
-using namespace std::chrono_literals;
-using leat::task;
 using leat_test::slow_call;
 
 // Does not push anything, as a source that filters out everything it reads.
 task<bool> push_nothing(std::size_t& calls, std::size_t most) { co_return ++calls < most; }
 
-LEAT_TEST("queue_runner: a stop ends an operation that never waits and pushes nothing",
-          "[coordination]") {
+LEAT_TEST("queue_runner: a stop ends an operation that never waits and pushes nothing") {
   constexpr std::size_t most = 1'000'000;
   leat::fifo_queue<int> q(1);
   std::size_t calls = 0;
@@ -42,9 +33,9 @@ task<bool> compute(slow_call& call, std::size_t most) {
   co_return call.calls() < most;
 }
 
-TEST_CASE("queue_runner: ends the turn after operations that compute for long", "[coordination]") {
+TEST_CASE("queue_runner: ends the turn after operations that compute for long") {
   slow_call call;
-  leat::sync_wait([](slow_call& f) -> task<> {
+  leat::block_on([](slow_call& f) -> task<> {
     leat::fifo_queue<int> q(1);
     leat::queue_runner runner(q);
     runner.add([&f] { return compute(f, 50); });
@@ -53,10 +44,10 @@ TEST_CASE("queue_runner: ends the turn after operations that compute for long", 
   CHECK(call.turns() >= 5);
 }
 
-TEST_CASE("looper: ends the turn after calls that compute for long", "[coordination]") {
+TEST_CASE("looper: ends the turn after calls that compute for long") {
   slow_call call;
-  leat::sync_wait([](slow_call& f) -> task<> {
-    leat::task_group group;
+  leat::block_on([](slow_call& f) -> task<> {
+    task_group group;
     group.spawn(leat::looper([&]() -> task<> {
       f();
       if (f.calls() == 50) group.request_stop();

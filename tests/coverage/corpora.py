@@ -54,8 +54,7 @@ TARGETS = {
     },
     'fixed_length': {'io/reader/fixed_length_reader.cpp': ['check_length', 'fixed_length_framing::key']},
     'inflater': {
-        'codec/compression/inflater.cpp': ['inflater::inflater', 'inflater::operator=', 'inflater::reset',
-                               'inflater::format', 'inflater::bytes_\w+', 'inflater::members'],
+        'codec/compression/inflater.cpp': ['may_be_zlib', 'try_to_inflate', 'match_zlib'],
         'codec/compression/raw_inflater.cpp': [],
         'codec/compression/deflate_header.cpp': [],
     },
@@ -65,15 +64,21 @@ TARGETS = {
     },
     'line_splitter': {'codec/text/line_splitter.cpp': []},
     'queue_runner_def': {
-        'coordination/queue_runner_def.cpp': ['checked_name', 'queue_of', 'options_of', 'queue_runner',
-                                              'definition'],
+        'input/queue_runner_def.cpp': ['checked_name', 'queue_of', 'options_of', 'of', 'make_queue_runner'],
     },
     'saved_state': {
         'io/index/indexed_reader_state.cpp': [],
         'io/index/reshard_epoch.cpp': [],
+        'pipeline/source/files_state.cpp': [],
+        'pipeline/source/indexed_state.cpp': [],
+        'pipeline/source/version_fields.cpp': [],
+        'pipeline/stage/applying_stage.cpp': [],
+        'pipeline/stage/batch_stage.cpp': [],
+        'pipeline/stage/shuffle_stage.cpp': [],
         'pipeline/state/match_state.cpp': [],
+        'pipeline/state/saved_stage.cpp': [],
+        'pipeline/state/state_fields.cpp': [],
         'input/reader_state.cpp': [],
-        'pipeline/state/stage_state.cpp': ['varint_key', 'fixed64_key', 'bytes_key'],  # constants
     },
     'sequence_example': {
         'codec/example/sequence_example_parser.cpp': ['sequence_example_parser::sequence_example_parser',

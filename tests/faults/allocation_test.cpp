@@ -24,9 +24,9 @@
 #include "leat/async/dump/dump.hpp"
 #include "leat/async/loop/asio_scheduler.hpp"
 #include "leat/async/loop/async_run.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/loop/embedded_scheduler.hpp"
 #include "leat/async/loop/scheduler_executor.hpp"
-#include "leat/async/loop/sync_wait.hpp"
 #include "leat/async/loop/use_task.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
@@ -37,9 +37,9 @@
 #include "leat/coordination/coordinator.hpp"
 #include "leat/coordination/looper.hpp"
 #include "leat/coordination/queue_runner.hpp"
-#include "leat/coordination/queue_runner_def.hpp"
 #include "leat/input/batcher.hpp"
 #include "leat/input/input_producer.hpp"
+#include "leat/input/queue_runner_def.hpp"
 #include "leat/input/tensor_batcher.hpp"
 #include "leat/io/file/match_files.hpp"
 #include "leat/io/reader/line_reader.hpp"
@@ -171,7 +171,7 @@ TEST_CASE("out of memory: completion tokens in a task", "[faults]") {
     leat::task_group group;
     group.spawn_on(s, run_elsewhere(s));
     while (!s.idle()) s.run_ready();
-    group.wait_join();
+    leat::block_on(group.join());
   });
 }
 
@@ -211,7 +211,7 @@ task<> timer_program() {
 }
 
 TEST_CASE("allocation: a timer of the system", "[faults]") {
-  fail_each_allocation([] { leat::sync_wait(timer_program()); });
+  fail_each_allocation([] { leat::block_on(timer_program()); });
 }
 
 task<> queue_program() {
@@ -228,7 +228,7 @@ task<> queue_program() {
 }
 
 TEST_CASE("allocation: a queue between two tasks", "[faults]") {
-  fail_each_allocation([] { leat::sync_wait(queue_program()); });
+  fail_each_allocation([] { leat::block_on(queue_program()); });
 }
 
 // Runs three operations with close operations of their own: one fails, one is stopped and one ends.
@@ -268,7 +268,7 @@ task<> runner_program() {
 }
 
 TEST_CASE("allocation: a queue runner in a group", "[faults]") {
-  fail_each_allocation([] { leat::sync_wait(runner_program()); });
+  fail_each_allocation([] { leat::block_on(runner_program()); });
 }
 
 task<> looper_program() {
@@ -292,7 +292,7 @@ task<> looper_program() {
 }
 
 TEST_CASE("allocation: a looper", "[faults]") {
-  fail_each_allocation([] { leat::sync_wait(looper_program()); });
+  fail_each_allocation([] { leat::block_on(looper_program()); });
 }
 
 task<> dump_program() {
@@ -310,7 +310,7 @@ task<> dump_program() {
 }
 
 TEST_CASE("allocation: a dump without memory throws or is shorter", "[faults]") {
-  fail_each_allocation([] { leat::sync_wait(dump_program()); });
+  fail_each_allocation([] { leat::block_on(dump_program()); });
 }
 
 TEST_CASE("allocation: a definition of a queue runner", "[faults]") {
@@ -374,7 +374,7 @@ task<> padding_program(bool tried) {
 
 TEST_CASE("allocation: a queue with padding", "[faults]") {
   for (const bool tried : {false, true}) {
-    fail_each_allocation([=] { leat::sync_wait(padding_program(tried)); });
+    fail_each_allocation([=] { leat::block_on(padding_program(tried)); });
   }
 }
 
@@ -412,7 +412,7 @@ task<> batching_program() {
 }
 
 TEST_CASE("allocation: a batch of tensors", "[faults]") {
-  fail_each_allocation([] { leat::sync_wait(batching_program()); });
+  fail_each_allocation([] { leat::block_on(batching_program()); });
 }
 
 task<bool> read_next(leat::fifo_queue<std::string>& names,
@@ -465,7 +465,7 @@ TEST_CASE("allocation: a pipeline", "[faults]") {
   const temp_dir dir;
   dir.write("a.txt", "one\ntwo\nthree\n");
   dir.write("b.txt", "four\nfive\n");
-  fail_each_allocation([&] { leat::sync_wait(pipeline_program(dir / ".")); });
+  fail_each_allocation([&] { leat::block_on(pipeline_program(dir / ".")); });
 }
 
 // A monitored pipeline has an additional stage while it runs. An element that this stage has read
@@ -494,7 +494,7 @@ TEST_CASE("allocation: a pipeline that is watched", "[faults]") {
   const temp_dir dir;
   dir.write("a.txt", "one\ntwo\nthree\n");
   dir.write("b.txt", "four\nfive\n");
-  fail_each_allocation([&] { leat::sync_wait(watched_program(dir / "*.txt")); });
+  fail_each_allocation([&] { leat::block_on(watched_program(dir / "*.txt")); });
 }
 
 }  // namespace allocation_test

@@ -12,7 +12,7 @@
 
 #include "faults/failing_allocations.hpp"
 #include "leat/async/loop/async_run.hpp"
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/loop/use_task.hpp"
 #include "leat/async/select.hpp"
 #include "leat/async/sleep.hpp"
@@ -127,7 +127,7 @@ task<> transfer_program() {
 }
 
 TEST_CASE("allocation: Asio operations in a task", "[faults]") {
-  leat_test::fail_each_allocation([] { leat::sync_wait(transfer_program()); });
+  leat_test::fail_each_allocation([] { leat::block_on(transfer_program()); });
 }
 
 task<> sleep_once() { co_await leat::sleep_for(1us); }

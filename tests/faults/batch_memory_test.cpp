@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include "faults/failing_allocations.hpp"
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/base/internal/sanitizers.hpp"
 #include "queue/operation/queue_tasks.hpp"
@@ -50,7 +50,7 @@ task<> consume(Queue& q, std::ptrdiff_t& allocations) {
 
 TEMPLATE_LIST_TEST_CASE("queue: batches in reused memory allocate nothing", "[faults]",
                         all_queues) {
-  leat::sync_wait([]() -> task<> {
+  leat::block_on([]() -> task<> {
     auto q = TestType::make(6);
     std::ptrdiff_t allocations = -1;
     leat::task_group group;

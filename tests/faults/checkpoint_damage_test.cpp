@@ -16,7 +16,7 @@
 
 #include "faults/damage_effort.hpp"
 #include "faults/damaged_files.hpp"
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
 #include "leat/codec/checkpoint/checkpoint_state.hpp"
@@ -139,12 +139,12 @@ task<> try_checkpoint(std::string directory, std::size_t bytes, bool each) {
 
 TEST_CASE("damage: every bit and every cut of a checkpoint", "[faults]") {
   const temp_dir dir;
-  leat::sync_wait(try_checkpoint(dir.path(), leat_test::slow_build ? 8 : 400, true));
+  leat::block_on(try_checkpoint(dir.path(), leat_test::slow_build ? 8 : 400, true));
 }
 
 TEST_CASE("damage: every bit and every cut of a large checkpoint", "[faults]") {
   const temp_dir dir;
-  leat::sync_wait(try_checkpoint(dir.path(), sample_size(), false));
+  leat::block_on(try_checkpoint(dir.path(), sample_size(), false));
 }
 
 // ------------------------------------------------------------------------------- the state files
@@ -258,7 +258,7 @@ task<> try_state(std::string directory) {
 TEST_CASE("damage: a corrupt state file restores checkpoints unchanged and deletes none",
           "[faults]") {
   const temp_dir dir;
-  leat::sync_wait(try_state(dir.path()));
+  leat::block_on(try_state(dir.path()));
 }
 
 }  // namespace checkpoint_damage_test

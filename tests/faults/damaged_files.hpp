@@ -132,7 +132,7 @@ read_outcome read_by_definition(leat::compression format, const std::string& byt
   // A file of 0 bytes is empty with every compression.
   if (format == leat::compression::none || bytes.empty()) return Format::read(bytes, true);
   const inflated all = inflate_all(format, bytes, SIZE_MAX, 256 << 10);
-  const bool whole = all.result.status == leat::inflate_status::complete;
+  const bool whole = all.result.status == leat::decompression_status::complete;
   if (whole && all.text != plain) throw std::logic_error("wrong bytes were inflated, unseen");
   return Format::read(all.text, whole);
 }
@@ -140,7 +140,7 @@ read_outcome read_by_definition(leat::compression format, const std::string& byt
 template <class Format>
 leat::task<read_outcome> read_with_reader(std::string path, leat::compression format) {
   auto options = Format::options();
-  options.compression_type = format;
+  options.compression = format;
   return read_outcome_of<typename Format::reader>(std::move(path), options);
 }
 

@@ -12,7 +12,7 @@
 
 #include "faults/damage_effort.hpp"
 #include "faults/damaged_files.hpp"
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
 #include "leat/codec/event/event.hpp"
@@ -85,7 +85,7 @@ std::size_t whole_before(const sample& s, std::size_t at) {
 event_run read(const std::string& directory, corruption_policy policy) {
   leat::event_reader_options options;
   options.corruption.policy = policy;
-  return leat::sync_wait(leat::read_events(directory, std::move(options)));
+  return leat::block_on(leat::read_events(directory, std::move(options)));
 }
 
 void try_bits(const std::string& directory, sample_file& f, const sample& s, std::size_t stride) {

@@ -12,7 +12,7 @@
 
 #include "faults/damage_effort.hpp"
 #include "faults/damaged_files.hpp"
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
@@ -117,11 +117,11 @@ TEST_CASE("damage: a TFRecord file is not read with a corrupt index next to it",
   const temp_dir dir;
   const std::string path = dir.write("f", tfrecords::sample());
   const std::string index_path = leat::tfrecord_index_path(path);
-  const tfrecord_index index = leat::sync_wait(leat::build_tfrecord_index(path));
-  leat::sync_wait(leat::save_tfrecord_index(path, index));
+  const tfrecord_index index = leat::block_on(leat::build_tfrecord_index(path));
+  leat::block_on(leat::save_tfrecord_index(path, index));
   sample_file f(index_path, temp_dir::read(index_path));
   const std::size_t size = f.content().size();
-  const auto load = [&path] { return leat::sync_wait(leat::load_tfrecord_index(path)); };
+  const auto load = [&path] { return leat::block_on(leat::load_tfrecord_index(path)); };
   REQUIRE(load() == index);
   const auto refused = [&](std::size_t place) {
     const outcome o = leat_test::outcome_of([&] { static_cast<void>(load()); });

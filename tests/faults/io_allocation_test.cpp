@@ -14,7 +14,7 @@
 #include <catch2/catch.hpp>
 
 #include "faults/failing_allocations.hpp"
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/base/error.hpp"
 #include "leat/codec/checksum/epoch_fingerprint.hpp"
 #include "leat/input/queue_reader.hpp"
@@ -49,7 +49,7 @@ task<> file_program(std::string path) {
 TEST_CASE("allocation: a file is written and read", "[faults]") {
   const temp_dir dir;
   const std::string path = dir / "a.tfrecord";
-  fail_each_allocation([&] { leat::sync_wait(file_program(path)); });
+  fail_each_allocation([&] { leat::block_on(file_program(path)); });
 }
 
 // Continues after each failure and reads all records.
@@ -78,9 +78,9 @@ TEST_CASE("allocation: an indexed_reader loses no record", "[faults]") {
   std::vector<std::string> paths;
   for (const char* name : {"a", "b"}) {
     paths.push_back(dir / name);
-    leat::sync_wait(leat_test::write_records(paths.back(), leat_test::texts(9, "a record"), 4096));
+    leat::block_on(leat_test::write_records(paths.back(), leat_test::texts(9, "a record"), 4096));
   }
-  fail_each_allocation([&] { leat::sync_wait(shuffled_program(paths)); });
+  fail_each_allocation([&] { leat::block_on(shuffled_program(paths)); });
 }
 
 // Reads until the end and retries after each failure. Each record arrives exactly once.
@@ -119,7 +119,7 @@ TEST_CASE("allocation: read_up_to of a queue_reader loses no record", "[faults]"
   const std::string path = dir.write("f", leat::as_text(bytes));
   std::uint64_t records = 0;
   fail_each_allocation([&] {
-    leat::sync_wait(queue_program(path, records));
+    leat::block_on(queue_program(path, records));
     CHECK(records == 12);
   });
 }
@@ -151,7 +151,7 @@ task<> read_long_records(std::string path, std::size_t& records) {
 TEST_CASE("allocation: a reader without memory for a record has it when asked again", "[faults]") {
   const temp_dir dir;
   const std::string path = dir / "long.tfrecord";
-  leat::sync_wait([](std::string p) -> task<> {
+  leat::block_on([](std::string p) -> task<> {
     auto writer = co_await leat::tfrecord_writer::open(p);
     for (char c = 'a'; c < 'd'; ++c) {
       const std::string record(60'000, c);
@@ -162,14 +162,14 @@ TEST_CASE("allocation: a reader without memory for a record has it when asked ag
   std::size_t records = 0;
   fail_each_allocation([&] {
     records = 3;
-    leat::sync_wait(read_long_records(path, records));
+    leat::block_on(read_long_records(path, records));
     CHECK(records == 3);
   });
 }
 
 task<> compressed_program(std::string path) {
   const leat::tfrecord_writer_options options{
-      .buffer_size = 64, .compression_type = leat::compression::gzip, .output_buffer_size = 16};
+      .buffer_size = 64, .compression = leat::compression::gzip, .output_buffer_size = 16};
   auto writer = co_await leat::tfrecord_writer::open(path, options);
   for (int i = 0; i < 5; ++i) co_await writer.write(leat::as_bytes("some record"));
   co_await writer.close();
@@ -217,7 +217,7 @@ TEST_CASE("allocation: writers of records leave no temporary files", "[faults]")
     fail_each_allocation([&] {
       std::exception_ptr error;
       try {
-        leat::sync_wait(program(dir / "a file with a name that is not short"));
+        leat::block_on(program(dir / "a file with a name that is not short"));
       } catch (...) {
         error = std::current_exception();
       }

@@ -18,7 +18,7 @@
 
 #include "faults/damage_effort.hpp"
 #include "faults/damaged_files.hpp"
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "support/temp_dir.hpp"
 
 namespace large_damage_test {
@@ -173,14 +173,14 @@ task<> try_from_beginning(std::string path, compression format) {
 template <class Format>
 void check_plain() {
   const temp_dir dir;
-  leat::sync_wait(try_plain<Format>(dir / "f"));
+  leat::block_on(try_plain<Format>(dir / "f"));
 }
 template <class Format>
 void check_compressed() {
   const temp_dir dir;
   for (const auto format : {compression::gzip, compression::zlib}) {
     INFO(leat::to_string(format));
-    leat::sync_wait(try_from_beginning<Format>(dir / "f", format));
+    leat::block_on(try_from_beginning<Format>(dir / "f", format));
   }
 }
 
@@ -195,7 +195,7 @@ TEST_CASE("damage: bits and cuts around each position of large fixed-length file
 }
 TEST_CASE("damage: bits and cuts of large files read as a whole", "[faults]") {
   const temp_dir dir;
-  leat::sync_wait(try_from_beginning<whole_files>(dir / "f", compression::none));
+  leat::block_on(try_from_beginning<whole_files>(dir / "f", compression::none));
   check_compressed<whole_files>();
 }
 TEST_CASE("damage: bits and cuts of large compressed TFRecord files", "[faults]") {

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/internal/sanitizers.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
@@ -70,7 +70,7 @@ std::string said_within(std::uint64_t memory, Function f) {
 template <class Reader>
 void read_some(const std::string& path, const typename Reader::options_type& options,
                std::uint64_t batches) {
-  leat::sync_wait([](std::string p, typename Reader::options_type o, std::uint64_t n) -> task<> {
+  leat::block_on([](std::string p, typename Reader::options_type o, std::uint64_t n) -> task<> {
     auto reader = co_await Reader::open(p, o);
     typename Reader::batch_type batch;
     for (bool more = true; more && n > 0; --n) more = co_await reader->read_batch(batch);
@@ -118,7 +118,7 @@ std::string bomb(std::string_view beginning) {
 
 template <class Options>
 Options compressed(Options options) {
-  options.compression_type = compression::gzip;
+  options.compression = compression::gzip;
   return options;
 }
 
@@ -155,7 +155,7 @@ TEST_CASE("limits: crafted headers give the same errors in 512 MiB of address sp
           const rlimit little{512 * mebibyte, 512 * mebibyte};
           ::setrlimit(RLIMIT_AS, &little);
           leat::tfrecord_reader_options options;
-          options.compression_type = type;
+          options.compression = type;
           if (any) options.max_record_size = UINT64_MAX;
           read_some<leat::tfrecord_reader>(of, options, 1);
           return "the end";
@@ -204,7 +204,7 @@ TEST_CASE("limits: a directory of 100,000 files is matched in little memory", "[
   REQUIRE(made);
   const auto count = [&](const char* pattern) {
     const std::vector<std::string> patterns{all / pattern};
-    return std::to_string(leat::sync_wait(leat::match_files(patterns)).size());
+    return std::to_string(leat::block_on(leat::match_files(patterns)).size());
   };
   CHECK(said_within(64 * mebibyte, [&] { return count("*") + ", " + count("*7.txt"); }) ==
         "100000, 10000");
@@ -244,7 +244,7 @@ TEST_CASE("limits: resync in a compressed file holds no more than max_held", "[f
   leat::tfrecord_reader_options options;
   options.corruption.policy = leat::corruption_policy::resync;
   options.corruption.max_reports = 1;
-  options.inflate.max_ratio = 2000;
+  options.decompression.max_ratio = 2000;
   const std::string path = dir.write("f", leat_test::zlib_deflated(bytes));
   CHECK(contains(said_of<leat::tfrecord_reader>(path, compressed(options)),
                  "record 2 at offset " + std::to_string(bytes.size() - 6) + ": truncated"));
@@ -269,16 +269,16 @@ TEST_CASE("limits: a long record of an uncompressed file needs its length and so
 // A reader without a limit of the ratio still enforces the limit of the size.
 TEST_CASE("limits: max_output stops a bomb within the ratio without allocating memory",
           "[faults]") {
-  CHECK(leat::inflate_options{}.max_output == std::uint64_t{1} << 40);
+  CHECK(leat::decompression_options{}.max_output == std::uint64_t{1} << 40);
   if (LEAT_ASAN || LEAT_TSAN) return;
   const temp_dir dir;
   const std::string zeros = dir.write("zeros", bomb(""));
   leat::fixed_length_reader_options options;
   options.record_size = 1000;
-  options.inflate.max_ratio = 2000;
-  options.inflate.max_output = gibibyte;
+  options.decompression.max_ratio = 2000;
+  options.decompression.max_output = gibibyte;
   CHECK(contains(said_of<leat::fixed_length_reader>(zeros, compressed(options)),
-                 "inflated data is above the limit inflate_options::max_output"));
+                 "decompressed data is above the limit decompression_options::max_output"));
 }
 
 TEST_CASE("limits: stops a bomb of many small members", "[faults]") {
@@ -291,10 +291,10 @@ TEST_CASE("limits: stops a bomb of many small members", "[faults]") {
   leat::fixed_length_reader_options options;
   options.record_size = 1000;
   CHECK(contains(said_of<leat::fixed_length_reader>(path, compressed(options)), "max_ratio"));
-  options.inflate.max_ratio = 2000;
-  options.inflate.max_output = gibibyte;
+  options.decompression.max_ratio = 2000;
+  options.decompression.max_output = gibibyte;
   CHECK(contains(said_of<leat::fixed_length_reader>(path, compressed(options)),
-                 "inflated data is above the limit inflate_options::max_output"));
+                 "decompressed data is above the limit decompression_options::max_output"));
 }
 
 TEST_CASE("limits: stops a bomb of 10 GiB in 10 MiB without allocating memory", "[faults]") {

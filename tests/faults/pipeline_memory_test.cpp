@@ -16,8 +16,8 @@
 #include <catch2/catch.hpp>
 
 #include "faults/failing_allocations.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/loop/runtime.hpp"
-#include "leat/async/loop/sync_wait.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/internal/sanitizers.hpp"
 #include "leat/base/random.hpp"
@@ -100,7 +100,7 @@ task<std::size_t> write_files(const temp_dir& dir, const configuration& c) {
   std::size_t largest = 0;
   for (int f = 0; f < files; ++f) {
     auto writer = co_await leat::tfrecord_writer::open(dir / std::to_string(f),
-                                                       {.compression_type = compression_of(c)});
+                                                       {.compression = compression_of(c)});
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t size =
           c.equal_sizes ? c.record : c.record / 2 + random.uniform_below(c.record / 2);
@@ -146,7 +146,7 @@ std::size_t peak_of(const temp_dir& dir, const configuration& c) {
     source.interleave = c.interleave;
     source.readers = c.readers;
     source.reader.read = c.read;
-    source.reader.compression_type = compression_of(c);
+    source.reader.compression = compression_of(c);
     auto batches = leat::read_files(std::move(source),
                                     {.workers = leat::schedulers_of(rt), .memory_budget = c.limit})
                        .shuffle({.capacity = c.capacity, .seed = 1})
@@ -157,7 +157,7 @@ std::size_t peak_of(const temp_dir& dir, const configuration& c) {
                             },
                             {.workers = c.workers})
                        .prefetch(c.prefetch);
-    records = leat::sync_wait(consume(batches));
+    records = leat::block_on(consume(batches));
   }
   CHECK(records == 2 * files * ((2 * c.capacity + 40 * c.batch) / files));
   return static_cast<std::size_t>(most_bytes - before);
@@ -165,7 +165,7 @@ std::size_t peak_of(const temp_dir& dir, const configuration& c) {
 
 void check_memory(configuration c) {
   const temp_dir dir;
-  c.record = leat::sync_wait(write_files(dir, c));
+  c.record = leat::block_on(write_files(dir, c));
   const std::size_t peak = peak_of(dir, c);
   const std::size_t budget = budget_of(c);
   INFO("records of " << c.record << " bytes, capacity " << c.capacity << ", batches of " << c.batch
@@ -225,7 +225,7 @@ configuration running_ahead() {
 TEST_CASE("memory: a pipeline stays within its memory_budget for any read-ahead", "[faults]") {
   const temp_dir dir;
   configuration c = running_ahead();
-  c.record = leat::sync_wait(write_files(dir, c));
+  c.record = leat::block_on(write_files(dir, c));
   for (const std::size_t limit : {std::size_t{6'000'000}, std::size_t{8'000'000}}) {
     c.limit = limit;
     const std::size_t peak = peak_of(dir, c);
@@ -242,7 +242,7 @@ TEST_CASE("memory: a pipeline stays within its memory_budget if its elements gro
   constexpr std::size_t element = std::size_t{1} << 20;
   constexpr std::size_t limit = 8 * element;
   const temp_dir dir;
-  leat::sync_wait(write_files(dir, {.record = 1000, .capacity = 100, .batch = records}));
+  leat::block_on(write_files(dir, {.record = 1000, .capacity = 100, .batch = records}));
   const std::size_t workers = GENERATE(1U, 2U, 8U);
   const leat::runtime rt({.threads = workers});
   std::atomic<std::size_t> begun{0};
@@ -262,7 +262,7 @@ TEST_CASE("memory: a pipeline stays within its memory_budget if its elements gro
                       },
                       {.workers = workers})
                  .prefetch(8);
-    leat::sync_wait(p.for_each([&](leat::tensor_tuple t) -> task<> {
+    leat::block_on(p.for_each([&](leat::tensor_tuple t) -> task<> {
       t = leat::tensor_tuple();
       ++batches;
       for (int i = 0; i < 100; ++i) co_await leat::this_task::yield();
@@ -284,7 +284,7 @@ TEST_CASE("memory: a memory_budget keeps the order, and a stage that fits one bl
   const auto read = [&](std::optional<std::size_t> limit) -> task<std::string> {
     leat::file_source<leat::line_reader> source;
     source.files = {dir / "a"};
-    source.reader.compression_type = leat::compression::none;  // needs no memory for inflating
+    source.reader.compression = leat::compression::none;  // needs no memory for inflating
     source.reader.read.chunk_size = 4 * kibibyte;
     auto lines =
         leat::read_files(std::move(source),
@@ -298,10 +298,10 @@ TEST_CASE("memory: a memory_budget keeps the order, and a stage that fits one bl
     co_return all;
   };
   constexpr std::size_t readers = 6 * (4 * kibibyte + chunk_headroom);
-  CHECK(leat::sync_wait(read(std::nullopt)) == text);
+  CHECK(leat::block_on(read(std::nullopt)) == text);
   // The stages need at least this budget, and hardly more.
   for (const std::size_t more : {std::size_t{300}, std::size_t{1000}}) {
-    CHECK(leat::sync_wait(read(readers + more * kibibyte)) == text);
+    CHECK(leat::block_on(read(readers + more * kibibyte)) == text);
   }
 }
 
@@ -313,7 +313,7 @@ TEST_CASE("memory: a memory_budget that is too small is refused with what the st
           "[faults]") {
   const temp_dir dir;
   configuration c = running_ahead();
-  c.record = leat::sync_wait(write_files(dir, c));
+  c.record = leat::block_on(write_files(dir, c));
   c.limit = 100'000;
   CHECK(leat_test::contains(refusal_of(dir, c),
                             "pipeline 'pipeline': memory_budget of 100000 bytes is too small, the "
@@ -351,7 +351,7 @@ TEST_CASE("pipeline: a filter that drops everything allocates no memory for it",
                            },
                            {.workers = workers});
       const auto read = [&]() -> task<bool> { co_return (co_await none.next()).has_value(); };
-      CHECK_FALSE(leat::sync_wait(read()));
+      CHECK_FALSE(leat::block_on(read()));
     }
     CHECK(passed == 2 * lines);
     return most_bytes - before;
@@ -384,7 +384,7 @@ std::ptrdiff_t allocations_of_batches(const std::string& path, std::size_t batch
                      .prefetch(2);
   const std::ptrdiff_t before = made;
   bool parsed = true;  // a CHECK would allocate for each batch, too
-  leat::sync_wait([](auto& source, bool& one_column) -> task<> {
+  leat::block_on([](auto& source, bool& one_column) -> task<> {
     while (const auto batch = co_await source.next()) one_column &= batch->count() == 1;
   }(batches, parsed));
   const std::ptrdiff_t after = made;
@@ -406,7 +406,7 @@ std::ptrdiff_t allocations_of_elements(const std::string& path, std::size_t batc
                      .prefetch(2);
   const std::ptrdiff_t before = made;
   bool parsed = true;
-  leat::sync_wait([](auto& source, bool& all) -> task<> {
+  leat::block_on([](auto& source, bool& all) -> task<> {
     while (const auto batch = co_await source.next()) {
       for (const labelled& one : *batch) all &= one.label >= 1'000'000;
     }
@@ -430,8 +430,8 @@ double allocations_a_batch(AllocationsOf allocations_of, const temp_dir& dir,
 template <class AllocationsOf>
 void check_none_for_a_record(AllocationsOf allocations_of) {
   const temp_dir dir;
-  leat::sync_wait(write_labels(dir / "some", 8'192));
-  leat::sync_wait(write_labels(dir / "more", 40'960));
+  leat::block_on(write_labels(dir / "some", 8'192));
+  leat::block_on(write_labels(dir / "more", 40'960));
   const double small = allocations_a_batch(allocations_of, dir, 128);
   const double large = allocations_a_batch(allocations_of, dir, 512);
   const double a_record = (large - small) / (512 - 128);

@@ -11,7 +11,7 @@
 #include <catch2/catch.hpp>
 
 #include "faults/damaged_files.hpp"
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "support/effort.hpp"
 #include "support/temp_dir.hpp"
 
@@ -64,7 +64,7 @@ void check() {
   const temp_dir dir;
   for (const auto format : {compression::none, compression::gzip, compression::zlib}) {
     INFO(leat::to_string(format));
-    leat::sync_wait(try_each_damage<Format>(dir / "f", format));
+    leat::block_on(try_each_damage<Format>(dir / "f", format));
   }
 }
 

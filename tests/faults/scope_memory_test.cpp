@@ -9,7 +9,7 @@
 #include "faults/failing_allocations.hpp"
 #include "leat/async/async_generator.hpp"
 #include "leat/async/for_each_concurrent.hpp"
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/when_all.hpp"
 #include "leat/async/when_any.hpp"
@@ -49,13 +49,13 @@ task<> join_two() { co_await leat::when_all(one(), nothing()); }
 task<> join_any() { co_await leat::when_any(one(), one()); }
 
 TEST_CASE("task_group: spawning and joining a task allocates nothing but frames", "[faults]") {
-  CHECK(leat::sync_wait(allocations_of(spawn_one)) == 0);
-  CHECK(leat::sync_wait(allocations_of(spawn_in_nested_groups)) == 0);
+  CHECK(leat::block_on(allocations_of(spawn_one)) == 0);
+  CHECK(leat::block_on(allocations_of(spawn_in_nested_groups)) == 0);
 }
 
 TEST_CASE("when_all: joining two tasks allocates nothing but frames", "[faults]") {
-  CHECK(leat::sync_wait(allocations_of(join_two)) == 0);
-  CHECK(leat::sync_wait(allocations_of(join_any)) == 0);
+  CHECK(leat::block_on(allocations_of(join_two)) == 0);
+  CHECK(leat::block_on(allocations_of(join_any)) == 0);
 }
 
 leat::async_generator<int> count_forever() {
@@ -67,10 +67,10 @@ task<> read_three() {
 }
 
 TEST_CASE("async_generator: a generator and its values allocate nothing but frames", "[faults]") {
-  CHECK(leat::sync_wait(allocations_of(read_three)) == 0);
+  CHECK(leat::block_on(allocations_of(read_three)) == 0);
   auto all = count_forever();
   const auto read_one = [&]() -> task<> { static_cast<void>(co_await all.next()); };
-  CHECK(leat::sync_wait(allocations_of(read_one)) == 0);
+  CHECK(leat::block_on(allocations_of(read_one)) == 0);
 }
 
 #endif

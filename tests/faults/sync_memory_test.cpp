@@ -10,7 +10,7 @@
 #include <catch2/catch.hpp>
 
 #include "faults/failing_allocations.hpp"
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/select.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
@@ -37,7 +37,7 @@ task<std::ptrdiff_t> allocations_of(task<> (*run)(Object&), Object& object) {
 }
 template <class Object>
 std::ptrdiff_t allocations(task<> (*run)(Object&), Object& object) {
-  return leat::sync_wait(allocations_of(run, object));
+  return leat::block_on(allocations_of(run, object));
 }
 
 /// Runs `waiting` in a task until it waits, then `serve`, and joins the task. The group allocates

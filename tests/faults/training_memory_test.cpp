@@ -12,7 +12,7 @@
 #include <catch2/catch.hpp>
 
 #include "faults/failing_allocations.hpp"
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/train/monitored/monitored_session.hpp"
 #include "leat/train/summary/event_reader.hpp"
 #include "leat/train/summary/event_writer.hpp"
@@ -58,10 +58,10 @@ TEST_CASE("monitored_session: ends without memory, and the next session resumes"
     const temp_dir dir;
     const std::ptrdiff_t before = leat_test::alive;
     leat_test::until_failure = n;
-    const auto run = [&] { static_cast<void>(leat::sync_wait(train(dir.path()))); };
+    const auto run = [&] { static_cast<void>(leat::block_on(train(dir.path()))); };
     if (leat_test::run_once(run, reached) == leat_test::end::out_of_memory) ++failed;
     CHECK(leat_test::alive - before <= 64);
-    const std::int64_t step = leat::sync_wait(train(dir.path()));  // the checkpoint is intact
+    const std::int64_t step = leat::block_on(train(dir.path()));  // the checkpoint is intact
     CHECK(step >= steps);
     CHECK(step <= 2 * steps);
     REQUIRE(n < 100'000);
@@ -92,7 +92,7 @@ task<> write_events(std::string directory) {
 // Returns the number of events of the writer above. The first event creates the file.
 std::size_t events_in(const std::string& directory) {
   if (std::filesystem::is_empty(directory)) return 0;
-  const leat::event_run run = leat::sync_wait(leat::read_events(directory));
+  const leat::event_run run = leat::block_on(leat::read_events(directory));
   const auto loss = run.series.scalars.find("loss");
   return loss == run.series.scalars.end() ? 0 : loss->second.size();
 }
@@ -105,7 +105,7 @@ TEST_CASE("event_writer: closes on every path without memory", "[faults]") {
     const temp_dir dir;
     const std::ptrdiff_t before = leat_test::alive;
     leat_test::until_failure = n;
-    const auto run = [&] { in_new_thread([&] { leat::sync_wait(write_events(dir.path())); }); };
+    const auto run = [&] { in_new_thread([&] { leat::block_on(write_events(dir.path())); }); };
     const bool whole = leat_test::run_once(run, reached) != leat_test::end::out_of_memory;
     if (!whole) ++failed;
     CHECK(leat_test::alive - before <= 64);
@@ -171,7 +171,7 @@ TEST_CASE("event_writer: writes each accepted event or reports the loss", "[faul
       INFO("allocation " << n << ", and of those behind it " << row - 1);
       const temp_dir dir;
       outcome o;
-      in_new_thread([&] { leat::sync_wait(add_all(dir.path(), n, row, o)); });
+      in_new_thread([&] { leat::block_on(add_all(dir.path(), n, row, o)); });
       reached = leat_test::until_failure.exchange(-1) < 0;
       leat_test::failures = 1;
       CHECK(events_in(dir.path()) + o.dropped == o.taken);

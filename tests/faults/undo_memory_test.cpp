@@ -28,7 +28,7 @@ TEMPLATE_LIST_TEST_CASE("provisional pop: an undo makes no allocation", "[faults
   first.undo();
   CHECK(first.ended);
   CHECK(first.moved == 0);
-  CHECK(drain(q) == capacity + TestType::moves);
+  CHECK(drop_all(q) == capacity + TestType::moves);
 }
 
 }  // namespace undo_memory_test

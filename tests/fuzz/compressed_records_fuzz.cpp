@@ -44,8 +44,8 @@ std::string deflated(compression format, std::string_view text, std::size_t piec
 template <class Reader>
 read_outcome read(const std::string& stream, const how& h, typename Reader::options_type options) {
   options.read.chunk_size = h.chunk_size;
-  options.compression_type = h.format;
-  if (h.detected) options.compression_type = std::nullopt;
+  options.compression = h.format;
+  if (h.detected) options.compression = std::nullopt;
   return leat_test::read_in_memory<Reader>(stream, options);
 }
 
@@ -78,14 +78,14 @@ bool both_fail(const read_outcome& a, const read_outcome& b, bool checked) {
 void check_damaged(int kind, const std::string& plain, const std::string& stream, how h) {
   h.detected = false;  // it could be detected as a plain file
   const auto all = leat_test::inflate_all(h.format, stream);
-  const bool whole = all.result.status == leat::inflate_status::complete;
+  const bool whole = all.result.status == leat::decompression_status::complete;
   require(!whole || all.text == plain);
   const read_outcome found = read(kind, stream, h);
   // A file of 0 bytes is empty with every compression.
   const read_outcome expected = by_definition(kind, all.text, whole || stream.empty(), h);
   const bool checked = kind == 0 || kind == 3;  // by itself, or delivered only when it is whole
   const bool wrong_data =
-      all.result.failed() && all.result.status != leat::inflate_status::truncated;
+      all.result.failed() && all.result.status != leat::decompression_status::truncated;
   require(leat_test::difference(found, expected).empty() ||
           (wrong_data && both_fail(found, expected, checked)));
 }

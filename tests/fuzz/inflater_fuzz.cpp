@@ -2,7 +2,7 @@
 // bytes select the options. In every other input the bytes are raw deflate data, and the target
 // adds a valid header and trailer.
 
-#include "leat/codec/compression/inflater.hpp"
+#include "leat/codec/compression/decompressor.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,7 +14,7 @@
 namespace {
 
 using leat::compression;
-using status = leat::inflate_status;
+using status = leat::decompression_status;
 
 // Limits of the output and of the number of buffers. Without them, calls for one byte each would
 // take most of the time.
@@ -66,8 +66,9 @@ void check_against_zlib(compression format, const std::string& stream, std::size
   const int window = format == compression::gzip ? leat_test::gzip_window : leat_test::zlib_window;
   const auto oracle = leat_test::zlib_inflate(stream, window, limit);
   if (oracle.status == Z_OK) return;  // the output reaches the limit
-  leat::inflater inflater(format, {.max_output = limit});
-  const auto got = leat_test::inflate_all(inflater, stream.substr(0, oracle.consumed), piece, room);
+  const auto inflater = leat::make_decompressor(format, {.max_output = limit});
+  const auto got =
+      leat_test::inflate_all(*inflater, stream.substr(0, oracle.consumed), piece, room);
   if (oracle.status == Z_STREAM_END) {
     require(got.result.status == status::complete && got.text == oracle.text);
     return;
@@ -76,7 +77,7 @@ void check_against_zlib(compression format, const std::string& stream, std::size
   require(oracle.status != Z_BUF_ERROR || got.result.status != status::complete);
   // ISA-L accepts incomplete codes, and zlib does not. In that case the checksum must be valid.
   const std::string trailer = trailer_of(format, got.text);
-  require(got.result.status != status::complete || inflater.members() > 1 ||
+  require(got.result.status != status::complete || inflater->members() > 1 ||
           stream.substr(0, oracle.consumed).find(trailer) != std::string::npos);
 }
 
@@ -84,7 +85,7 @@ void check_against_zlib(compression format, const std::string& stream, std::size
 // that is damaged directly after it may fail with either error.
 void check_in_pieces(compression format, const std::string& stream, std::size_t piece,
                      std::size_t room, std::size_t limit) {
-  const leat::inflate_options options{.max_output = limit};
+  const leat::decompression_options options{.max_output = limit};
   const auto whole = leat_test::inflate_all(format, stream, SIZE_MAX, limit, options);
   const auto pieces = leat_test::inflate_all(format, stream, piece, room, options);
   const bool above =

@@ -1,6 +1,6 @@
 // Splits any text in one piece and in two. The result is always the lines of the definition.
 
-#include "codec/text/line_splitter.hpp"
+#include "codec/text/internal/line_splitter.hpp"
 
 #include <cstdlib>
 #include <string>

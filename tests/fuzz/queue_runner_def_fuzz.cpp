@@ -1,7 +1,7 @@
 // Decodes any bytes as a definition, or refuses them. A definition is equal after it is written and
 // read, and no prefix or scope changes it.
 
-#include "leat/coordination/queue_runner_def.hpp"
+#include "leat/input/queue_runner_def.hpp"
 
 #include <cstdlib>
 #include <optional>

@@ -37,7 +37,7 @@ inline auto declare_files(std::uint64_t rank, std::uint64_t world_size) {
               .interleave = 2,
               .block_length = 2,
               .world = {.rank = rank, .world_size = world_size},
-              .reader = {.compression_type = leat::compression::none, .read = {.chunk_size = 8}}},
+              .reader = {.compression = leat::compression::none, .read = {.chunk_size = 8}}},
              {.name = "fuzz"})
       .map("text", [](std::string_view line) { return std::string(line); })
       .flat_map(
@@ -48,14 +48,13 @@ inline auto declare_files(std::uint64_t rank, std::uint64_t world_size) {
 
 inline auto declare_batches(std::uint64_t rank, std::uint64_t world_size) {
   const auto each = [](std::vector<std::string> batch) { return batch; };
-  return leat::read_files<leat::line_reader>(
-             {.files = {"/lines/?"},
-              .num_epochs = 2,
-              .interleave = 3,
-              .block_length = 1,
-              .world = {.rank = rank, .world_size = world_size},
-              .reader = {.compression_type = leat::compression::none}},
-             {.name = "fuzz"})
+  return leat::read_files<leat::line_reader>({.files = {"/lines/?"},
+                                              .num_epochs = 2,
+                                              .interleave = 3,
+                                              .block_length = 1,
+                                              .world = {.rank = rank, .world_size = world_size},
+                                              .reader = {.compression = leat::compression::none}},
+                                             {.name = "fuzz"})
       .map("text",
            [](std::string_view line) -> std::optional<std::string> {
              if (line.ends_with('2')) return std::nullopt;

@@ -25,6 +25,7 @@
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/io/writer/tfrecord_appender.hpp"
+#include "leat/pipeline/source/detail/indexed_state.hpp"
 
 #if LEAT_ASAN
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*,
@@ -223,7 +224,7 @@ task<void> check_pipeline(Make make, const texts& states, bool ranks, std::size_
 
 void check_bytes(std::string_view bytes) {
   const in_proportion memory(bytes.size());
-  std::vector<leat::detail::stage_state> stages;
+  std::vector<leat::detail::saved_stage> stages;
   try {
     stages = leat::detail::stages_from_bytes(bytes, "fuzz");
   } catch (const leat::failure& e) {
@@ -389,7 +390,10 @@ texts fresh_states(unsigned what, leat::random_engine& random) {
       texts all;
       for (const std::uint64_t rank : {0U, 1U}) {
         const std::string state = saved(declare_index(rank, 2), some());
-        all.push_back(leat::detail::stages_from_bytes(state, "fuzz").front().reader);
+        const auto source = leat::detail::stages_from_bytes(state, "fuzz").front();
+        leat::detail::indexed_state own;
+        own.read(source.own, source.settings);
+        all.push_back(own.reader);
       }
       return all;
     }

@@ -59,7 +59,7 @@ task<> write_and_read(const texts& records, const how& h) {
     co_await write_all(appender, records, half, records.size(), h.flush_each);
   }
   leat::tfrecord_reader_options options;
-  options.compression_type = std::nullopt;
+  options.compression = std::nullopt;
   options.read.chunk_size = h.chunk_size;
   const auto found = co_await leat_test::read_outcome_of<leat::tfrecord_reader>("/f", options);
   require(
@@ -71,7 +71,7 @@ task<> write_and_read(const texts& records, const how& h) {
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   if (size < 5) return 0;
   how h;
-  h.options.compression_type = static_cast<compression>(data[0] % 3);
+  h.options.compression = static_cast<compression>(data[0] % 3);
   h.options.deflate.level = data[0] / 3 % 11 - 1;
   h.options.deflate.strategy = static_cast<leat::deflate_strategy>(data[0] / 33 % 5);
   h.options.flush_mode = static_cast<leat::deflate_flush>(data[1] % 3);
@@ -79,12 +79,12 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   h.options.output_buffer_size = leat::deflater::smallest_output + data[3] + size / 50;
   h.flush_each = leat_test::piece_size(data[1] / 3 % 8, size);
   h.chunk_size = leat_test::piece_size(std::size_t{data[4]} * data[4], size);
-  h.appends = h.options.compression_type == compression::none && data[1] / 24 % 2 == 1;
+  h.appends = h.options.compression == compression::none && data[1] / 24 % 2 == 1;
   const texts records = split({reinterpret_cast<const char*>(data) + 5, size - 5});
   leat::sim::world w(1);
   w.run([&](leat::sim::world&) { return write_and_read(records, h); });
   const std::string file = w.files().read_file("/f").value();
-  require(leat_test::plain_of(h.options.compression_type, file) == leat_test::framed(records));
+  require(leat_test::plain_of(h.options.compression, file) == leat_test::framed(records));
   require(w.files().files().size() == 1);
   return 0;
 }

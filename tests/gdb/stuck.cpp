@@ -99,18 +99,19 @@ int main(int argc, char** argv) {
   fifo_queue<int> q1(2, "q1"), q2(2, "q2");
   fifo_queue<std::string> words(leat::unbounded, "words"), silent(1, "a name that is not short");
   leat::queue_runner never_started(words);
-  words.wait_push("one");
-  words.wait_push("two");
+  leat::block_on(words.push("one"));
+  leat::block_on(words.push("two"));
 
   leat::coordinator coordinator("training");
   coordinator.spawn_on(runtime.get_scheduler(0), greedy(q1, q2), "greedy");
   coordinator.spawn_on(runtime.get_scheduler(1), echo(q1, q2), "echo");
-  coordinator.start_thread("reader", [&](const std::stop_token&) { silent.wait_pop(); });
-  coordinator.register_thread(std::jthread([&] { silent.wait_pop(); }), "registered");
+  coordinator.start_thread("reader", [&](const std::stop_token&) { leat::block_on(silent.pop()); });
+  coordinator.register_thread(std::jthread([&] { leat::block_on(silent.pop()); }), "registered");
   coordinator.spawn_on(runtime.get_scheduler(1), shield(silent), "shield");
   leat::coordinator other("other");
   coordinator.spawn_on(runtime.get_scheduler(0), wait_for_stop_of(other), "for a stop");
-  coordinator.start_thread("joiner", [&](const std::stop_token&) { other.block_for_stop(); });
+  coordinator.start_thread("joiner",
+                           [&](const std::stop_token&) { leat::block_on(other.wait_for_stop()); });
   task_group group;
   group.spawn_on(runtime.get_scheduler(1), nest(words), "nest");
   group.spawn_on(runtime.get_scheduler(0), choose(silent), "choose");
@@ -124,18 +125,19 @@ int main(int argc, char** argv) {
       runtime.get_scheduler(0), []() -> task<> { co_await leat::sleep_for(1h); }(), "sleeper");
 
   fifo_queue<int> idle(4, "idle"), answers(4, "answers"), ending(1, "ending");
-  idle.wait_push(1);
+  leat::block_on(idle.push(1));
   idle.close();
+  leat::block_on(idle.push(2));  // refused
   asio::io_context context;
   answers.async_pop(asio::bind_executor(context, [](std::error_code, std::optional<int>) {}));
-  ending.wait_push(1);
+  leat::block_on(ending.push(1));
   ending.async_push(2, asio::bind_executor(context, [](std::error_code, bool) {}));
   ending.close();
   leat::memory_budget ram(100, "ram");
   fifo_queue<int, by_value> heavy(
       {.capacity = 3, .max_weight = 50, .budget = &ram, .name = "heavy"});
-  heavy.wait_push(7);
-  const std::jthread outsider([&] { answers.wait_pop(); });
+  leat::block_on(heavy.push(7));
+  const std::jthread outsider([&] { leat::block_on(answers.pop()); });
   while (answers.statistics().waiting_pops < 2) std::this_thread::yield();
 
   // A dump reads one task after the other, so a waiting task may have continued before the next is

@@ -12,13 +12,13 @@ void fill(Queue& queue, int items) {
   for (int i = 0; i < items; ++i) REQUIRE(queue.try_push(int{i}));
 }
 
-TEST_CASE("batcher: fullness counts items relative to the capacity", "[input]") {
+TEST_CASE("batcher: fullness counts items relative to the capacity") {
   leat::batcher<int> b({.batch_size = 2});
   fill(b.queue(), 8);
   CHECK(b.fullness() == fullness{"batch/fraction_of_32_full", 0.25F});
 }
 
-TEST_CASE("shuffle_batcher: fullness counts items above the minimum", "[input]") {
+TEST_CASE("shuffle_batcher: fullness counts items above the minimum") {
   for (const auto& [items, value] : {std::pair(21, 0.5F), {4, 0.0F}, {10, 0.0F}, {32, 1.0F}}) {
     leat::shuffle_batcher<int> b({.batch_size = 2, .capacity = 32, .min_after_dequeue = 10});
     fill(b.queue(), items);
@@ -26,14 +26,16 @@ TEST_CASE("shuffle_batcher: fullness counts items above the minimum", "[input]")
   }
 }
 
-TEST_CASE("tensor_batcher: has the fullness of a batcher", "[input]") {
+TEST_CASE("tensor_batcher: has the fullness of a batcher") {
   const leat::batch_spec spec({{.type = leat::dtype::float32, .shape = {}}});
   leat::tensor_batcher b(spec, {.batch_size = 10});
-  for (int i = 0; i < 8; ++i) b.wait_push(leat::tensor_tuple(leat::tensor::scalar(1.0F)));
+  for (int i = 0; i < 8; ++i)
+    leat::block_on(b.push(leat::tensor_tuple(leat::tensor::scalar(1.0F))));
   CHECK(b.fullness() == fullness{"batch/fraction_of_32_full", 0.25F});
   leat::tensor_shuffle_batcher shuffled(
       spec, {.batch_size = 10, .capacity = 32, .min_after_dequeue = 10, .seed = 1});
-  for (int i = 0; i < 21; ++i) shuffled.wait_push(leat::tensor_tuple(leat::tensor::scalar(1.0F)));
+  for (int i = 0; i < 21; ++i)
+    leat::block_on(shuffled.push(leat::tensor_tuple(leat::tensor::scalar(1.0F))));
   CHECK(shuffled.fullness() == fullness{"shuffle_batch/fraction_over_10_of_22_full", 0.5F});
 }
 

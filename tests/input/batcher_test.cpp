@@ -1,25 +1,13 @@
 #include "leat/input/batcher.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <numeric>
-#include <optional>
 #include <source_location>
-#include <string>
 #include <thread>
-#include <vector>
 
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/this_task.hpp"
 #include "leat/input/range_input_producer.hpp"
 #include "support/leat_test.hpp"
-#include "support/refusal.hpp"
 
 namespace batcher_test {
-
-using leat::task;
 
 struct counter {
   int limit;
@@ -45,7 +33,7 @@ task<std::vector<std::vector<int>>> batches_of(Batcher& b) {
   co_return all;
 }
 
-LEAT_TEST("batcher: items in order, the last batch may be smaller", "[input]") {
+LEAT_TEST("batcher: items in order, the last batch may be smaller") {
   leat::batcher<int> b({.batch_size = 4, .capacity = 3});
   counter c{10};
   b.add([&] { return c.step(b.queue()); });
@@ -57,7 +45,7 @@ LEAT_TEST("batcher: items in order, the last batch may be smaller", "[input]") {
   CHECK(b.dropped() == 0);
 }
 
-LEAT_TEST("batcher: counts the items that it drops at the end", "[input]") {
+LEAT_TEST("batcher: counts the items that it drops at the end") {
   leat::batcher<int> b({.batch_size = 4, .remainder = leat::batch_remainder::drop});
   counter c{10};
   b.add([&] { return c.step(b.queue()); });
@@ -69,7 +57,7 @@ LEAT_TEST("batcher: counts the items that it drops at the end", "[input]") {
   CHECK(b.dropped() == 2);
 }
 
-LEAT_TEST("shuffle_batcher: every item once, not in order, from several operations", "[input]") {
+LEAT_TEST("shuffle_batcher: every item once, not in order, from several operations") {
   leat::shuffle_batcher<int> b(
       {.batch_size = 8, .capacity = 32, .min_after_dequeue = 16, .seed = 1});
   std::vector<counter> counters(3, counter{100});
@@ -86,20 +74,19 @@ LEAT_TEST("shuffle_batcher: every item once, not in order, from several operatio
   for (std::size_t i = 0; i < 300; ++i) REQUIRE(all[i] == static_cast<int>(i / 3));
 }
 
-TEST_CASE("batcher: wait_next in a thread respects its limit", "[input]") {
-  using namespace std::chrono_literals;
+TEST_CASE("batcher: a thread that blocks in next() respects its limit") {
   for (const leat::batch_remainder remainder :
        {leat::batch_remainder::keep, leat::batch_remainder::drop}) {
     leat::batcher<int> b({.batch_size = 2, .remainder = remainder});
-    CHECK(b.queue().wait_push(1));
-    CHECK_THROWS_AS(b.wait_next(1ms), leat::failure);
+    CHECK(leat::block_on(b.queue().push(1)));
+    CHECK_THROWS_AS(leat::block_on(b.next(), 1ms), leat::failure);
     CHECK(b.queue().size() == 1);
-    CHECK(b.queue().wait_push(2));
-    CHECK(b.wait_next(24h) == std::vector<int>{1, 2});
+    CHECK(leat::block_on(b.queue().push(2)));
+    CHECK(leat::block_on(b.next(), 24h) == std::vector<int>{1, 2});
   }
 }
 
-TEST_CASE("shuffle_batcher: refuses invalid options", "[input]") {
+TEST_CASE("shuffle_batcher: refuses invalid options") {
   CHECK_THROWS_AS(leat::shuffle_batcher<int>({.batch_size = 0, .capacity = 4}), leat::failure);
   CHECK_THROWS_AS(
       leat::shuffle_batcher<int>({.batch_size = 2, .capacity = 4, .min_after_dequeue = 4}),
@@ -114,7 +101,7 @@ task<bool> forward(leat::range_input_producer& from, leat::fifo_queue<int>& into
   co_return co_await into.push(static_cast<int>(*number));
 }
 
-LEAT_TEST("batcher: names a producer that was never started after 60 s", "[input]") {
+LEAT_TEST("batcher: names a producer that was never started after 60 s") {
   leat::batcher<int> b({.batch_size = 2, .name = "pairs"});
   leat::range_input_producer numbers(4, {.num_epochs = 1, .shuffle = false, .name = "numbers"});
   b.add([&] { return forward(numbers, b.queue()); });
@@ -122,16 +109,10 @@ LEAT_TEST("batcher: names a producer that was never started after 60 s", "[input
   b.start(coord);
   leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
-  std::string said;
-  try {
-    co_await b.next();
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == leat::errc::deadline_exceeded);
-    said = e.what();
-  }
+  const std::string said = co_await message_of(b.next(), errc::deadline_exceeded);
   INFO(said);
-  CHECK(leat_test::contains(said, "batcher 'pairs': no batch for 60"));
-  CHECK(leat_test::contains(said, "call start(coordinator) of producer 'numbers'"));
+  CHECK(contains(said, "batcher 'pairs': no batch for 60"));
+  CHECK(contains(said, "call start(coordinator) of producer 'numbers'"));
   CHECK(sched.now() - begin == std::chrono::seconds(60));
   numbers.start(coord);
   const std::vector<std::vector<int>> expected{{0, 1}, {2, 3}};
@@ -139,63 +120,16 @@ LEAT_TEST("batcher: names a producer that was never started after 60 s", "[input
   co_await coord.join();
 }
 
-// A batcher whose wait_next() waits for less than 60 s for sources that were never started.
-struct impatient_batch : leat::basic_batcher<leat::fifo_queue<int>> {
-  explicit impatient_batch(leat::batcher_options o)
-      : basic_batcher(o, leat::queue_options{.capacity = o.capacity, .name = o.name}) {}
-
-  std::optional<std::vector<int>> wait_briefly() {
-    return block_for_start(std::chrono::milliseconds(20), std::source_location::current());
-  }
-  std::string starvation() {
-    try {
-      static_cast<void>(wait_briefly());
-    } catch (const leat::failure& e) {
-      CHECK(e.code() == leat::errc::deadline_exceeded);
-      return e.what();
-    }
-    return "no error";
-  }
-};
-
-TEST_CASE("batcher: wait_next fails if start() was never called", "[input]") {
-  impatient_batch b({.batch_size = 2, .name = "pairs"});
+LEAT_TEST("batcher: next() fails after 60 s if start() was never called") {
+  leat::batcher<int> b({.batch_size = 2, .name = "pairs"});
   leat::range_input_producer numbers(4, {.num_epochs = 1, .shuffle = false, .name = "numbers"});
   b.add([&] { return forward(numbers, b.queue()); });
-  CHECK(leat_test::contains(
-      b.starvation(),
-      "batcher 'pairs': no batch for 0.020000 s, the queue has 0 of the 2 required "
-      "elements: start() was never called"));
-  leat::runtime rt({.threads = 1});
-  leat::coordinator coord;
-  b.start(coord, rt.get_scheduler());
-  while (numbers.queue().statistics().waiting_pops == 0) std::this_thread::yield();
-  CHECK(leat_test::contains(b.starvation(), "call start(coordinator) of producer 'numbers'"));
-  numbers.start(coord, rt.get_scheduler());
-  CHECK((b.wait_briefly() == std::vector<int>{0, 1}));
-  CHECK((b.wait_next() == std::vector<int>{2, 3}));
-  CHECK_FALSE(b.wait_next().has_value());
-  leat::sync_wait(coord.join());
+  const std::string said = co_await message_of(b.next(), errc::deadline_exceeded);
+  CHECK(contains(said, "batcher 'pairs': no batch for 60"));
+  CHECK(contains(said, "the queue has 0 of the 2 required elements: start() was never called"));
 }
 
-TEST_CASE("batcher: wait_next keeps waiting for a slow source", "[input]") {
-  impatient_batch b({.batch_size = 2});
-  leat::range_input_producer unused(4, {.num_epochs = 1, .shuffle = false, .name = "unused"});
-  counter c{2};
-  bool slept = false;
-  b.add([&]() -> task<bool> {
-    if (!slept) co_await leat::sleep_for(std::chrono::milliseconds(100));
-    slept = true;
-    co_return co_await c.step(b.queue());
-  });
-  leat::runtime rt({.threads = 1});
-  leat::coordinator coord;
-  b.start(coord, rt.get_scheduler());
-  CHECK((b.wait_briefly() == std::vector<int>{0, 1}));
-  leat::sync_wait(coord.join());
-}
-
-LEAT_TEST("batcher: a started source may take longer than 60 s", "[input]") {
+LEAT_TEST("batcher: a started source may take longer than 60 s") {
   leat::batcher<int> b({.batch_size = 2});
   leat::range_input_producer unused(4, {.num_epochs = 1, .shuffle = false, .name = "unused"});
   counter c{2};

@@ -1,28 +1,16 @@
 // The end of a pipeline with a limited number of epochs: a
 // producer of names, readers that share an example queue, and a trainer.
 
-#include <algorithm>
 #include <map>
-#include <memory>
 
-#include "leat/async/sleep.hpp"
-#include "leat/base/error.hpp"
-#include "leat/input/input_producer.hpp"
-#include "leat/input/queue_reader.hpp"
+#include "leat/input.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/leat_test.hpp"
-#include "support/outcome_of.hpp"
-#include "support/refusal.hpp"
 
 namespace clean_shutdown_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
-using leat::task;
 using leat::sim::world;
-using leat_test::contains;
-using leat_test::outcome_of;
 using names = std::vector<std::string>;
 using lines = leat::queue_reader<leat::line_reader>;
 
@@ -110,8 +98,7 @@ void under_seeds(std::uint64_t seeds, Body body) {
   }
 }
 
-TEST_CASE("clean shutdown: limited epochs end by themselves after every line of each epoch",
-          "[input]") {
+TEST_CASE("clean shutdown: limited epochs end by themselves after every line of each epoch") {
   under_seeds(20, [](world& w, std::size_t readers) -> task<> {
     const shape_of_it shape{1 + static_cast<std::size_t>(w.random().uniform_below(5)), readers, 3};
     input in(w, shape);
@@ -133,7 +120,7 @@ TEST_CASE("clean shutdown: limited epochs end by themselves after every line of 
 
 // The trainer starts only after the readers have ended. The queued items remain and drain below the
 // minimum.
-TEST_CASE("clean shutdown: queued items remain after the end and drain", "[input]") {
+TEST_CASE("clean shutdown: queued items remain after the end and drain") {
   world w(3);
   w.run([](world& here) -> task<> {
     for (std::size_t i = 0; i < 3; ++i) {
@@ -162,7 +149,7 @@ TEST_CASE("clean shutdown: queued items remain after the end and drain", "[input
   });
 }
 
-TEST_CASE("clean shutdown: three of four readers of one file end and close nothing", "[input]") {
+TEST_CASE("clean shutdown: three of four readers of one file end and close nothing") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     world w(seed);
     w.run([](world& here) -> task<> {
@@ -186,7 +173,7 @@ TEST_CASE("clean shutdown: three of four readers of one file end and close nothi
   }
 }
 
-TEST_CASE("clean shutdown: any other error stops all tasks and reaches the trainer", "[input]") {
+TEST_CASE("clean shutdown: any other error stops all tasks and reaches the trainer") {
   under_seeds(10, [](world& w, std::size_t readers) -> task<> {
     const shape_of_it shape{3, readers, 3};
     input in(w, shape);
@@ -203,7 +190,7 @@ TEST_CASE("clean shutdown: any other error stops all tasks and reaches the train
   });
 }
 
-TEST_CASE("clean shutdown: a missing file stops all tasks", "[input]") {
+TEST_CASE("clean shutdown: a missing file stops all tasks") {
   under_seeds(10, [](world& w, std::size_t readers) -> task<> {
     const shape_of_it shape{3, readers, 3};
     input in(w, shape);
@@ -223,8 +210,7 @@ TEST_CASE("clean shutdown: a missing file stops all tasks", "[input]") {
   });
 }
 
-TEST_CASE("clean shutdown: a stop cancels waiting pushes, and queued items can be popped",
-          "[input]") {
+TEST_CASE("clean shutdown: a stop cancels waiting pushes, and queued items can be popped") {
   under_seeds(10, [](world& w, std::size_t readers) -> task<> {
     const shape_of_it shape{4, readers, 1000};
     input in(w, shape);
@@ -245,7 +231,7 @@ TEST_CASE("clean shutdown: a stop cancels waiting pushes, and queued items can b
 }
 
 // By default, only out_of_range means the end of the input.
-TEST_CASE("clean shutdown: a foreign `cancelled` is not the end of the input", "[input]") {
+TEST_CASE("clean shutdown: a foreign `cancelled` is not the end of the input") {
   world w(1);
   w.run([](world&) -> task<> {
     leat::fifo_queue<int> queue(1);
@@ -263,12 +249,7 @@ TEST_CASE("clean shutdown: a foreign `cancelled` is not the end of the input", "
     } catch (const leat::failure& e) {
       consumer = static_cast<errc>(e.code().value());
     }
-    bool failed = false;
-    try {
-      co_await coord.join();
-    } catch (const leat::failure&) {
-      failed = true;
-    }
+    const bool failed = co_await throws<leat::failure>(coord.join());
     REQUIRE(consumer == errc::cancelled);
     REQUIRE(failed);
   });

@@ -3,14 +3,10 @@
 // Lines in a few files, and functions that return no, one or several elements for an element or a
 // batch.
 
-#include <cstddef>
-#include <cstdint>
 #include <initializer_list>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "pipeline/resuming.hpp"
+#include "support/leat_test.hpp"
 
 namespace leat_test {
 

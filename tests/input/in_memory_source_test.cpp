@@ -1,25 +1,18 @@
 #include "leat/input/in_memory_source.hpp"
 
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "pipeline/batching.hpp"
 #include "support/leat_test.hpp"
-#include "support/refusal.hpp"
 
 namespace in_memory_source_test {
 
 using namespace batching;
 using leat::in_memory_source;
-using leat_test::contains;
-using leat_test::refusal;
 
 tensor_tuple columns() {
   return tensor_tuple(vector_of(from_to(0, 3)), tensor::of({3}, {"a", "b", "c"}));
 }
 
-LEAT_TEST("in_memory_source: returns the rows of each epoch, then the end permanently", "[input]") {
+LEAT_TEST("in_memory_source: returns the rows of each epoch, then the end permanently") {
   in_memory_source source(number_and_text(), columns(), 2);
   numbers seen;
   while (auto row = co_await source()) {
@@ -32,7 +25,7 @@ LEAT_TEST("in_memory_source: returns the rows of each epoch, then the end perman
   CHECK_FALSE(again);
 }
 
-LEAT_TEST("in_memory_source: repeats without a limit, and rows share their values", "[input]") {
+LEAT_TEST("in_memory_source: repeats without a limit, and rows share their values") {
   in_memory_source source(number_spec(), tensor_tuple(vector_of({7})), std::nullopt);
   element first = co_await source();
   for (int i = 0; i < 100; ++i) {
@@ -41,7 +34,7 @@ LEAT_TEST("in_memory_source: repeats without a limit, and rows share their value
   }
 }
 
-LEAT_TEST("in_memory_source: into a batcher, from several tasks", "[input]") {
+LEAT_TEST("in_memory_source: into a batcher, from several tasks") {
   const batch_spec spec({{.type = dtype::int64, .shape = {}, .name = "x"},
                          {.type = dtype::int64, .shape = {4}, .name = "s", .sparse = true}});
   const tensor_tuple table =
@@ -59,16 +52,15 @@ LEAT_TEST("in_memory_source: into a batcher, from several tasks", "[input]") {
   }
 }
 
-TEST_CASE("in_memory_source: refuses invalid columns and epochs at construction", "[input]") {
+TEST_CASE("in_memory_source: refuses invalid columns and epochs at construction") {
   const auto refused = [](tensor_tuple table, std::optional<std::uint64_t> epochs = 1) {
     return refusal(
         [&] { return in_memory_source(number_and_text(), std::move(table), epochs).rows(); });
   };
   CHECK(refused(columns()).empty());
   CHECK(contains(refused(tensor_tuple(vector_of({1, 2}), tensor(dtype::string, {3}))),
-                 "in_memory_source: column 0 has 2 rows, "
-                 "column 1 has 3: all columns of a batch must have the same number of rows"));
-  CHECK(contains(refused(tensor_tuple(vector_of({1}))), "element has 1 components, must have 2"));
+                 "in_memory_source: column 0 has 2 rows"));
+  CHECK(contains(refused(tensor_tuple(vector_of({1}))), "element has 1 components"));
   CHECK(contains(refused(tensor_tuple(vector_of(numbers()), tensor(dtype::string, {0}))),
                  "columns have no rows"));
   CHECK(contains(refused(columns(), 0), "num_epochs is 0"));

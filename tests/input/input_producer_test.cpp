@@ -4,16 +4,13 @@
 
 #include <algorithm>
 #include <concepts>
-#include <utility>
 
 #include "input/producing.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
 #include "leat/input/match_filenames_once.hpp"
 #include "leat/sim/world/world.hpp"
+#include "support/leat_test.hpp"
 
 using namespace producing;
-using namespace std::chrono_literals;
 using leat::string_input_producer;
 using leat::sim::world;
 
@@ -41,7 +38,7 @@ static_assert(!std::copy_constructible<training>);
 
 // ------------------------------------------------------------------------------------ the epochs
 
-LEAT_TEST("string_input_producer: each epoch is the list without shuffle", "[input]") {
+LEAT_TEST("string_input_producer: each epoch is the list without shuffle") {
   const names words{"to", "be", "or", "not", "to", "be"};
   string_input_producer p(words, {.num_epochs = 3, .shuffle = false});
   const names out = co_await all_of(p);
@@ -51,14 +48,14 @@ LEAT_TEST("string_input_producer: each epoch is the list without shuffle", "[inp
   CHECK(p.queue().is_closed());
 }
 
-LEAT_TEST("string_input_producer: all orders are equally likely", "[input]") {
+LEAT_TEST("string_input_producer: all orders are equally likely") {
   string_input_producer p({"a", "b", "c"}, {.num_epochs = 600, .seed = 5});
   const names out = co_await all_of(p);
   REQUIRE(out.size() == 1800);
   check_orders(out, 3, 6, 61, 139);
 }
 
-LEAT_TEST("string_input_producer: the queue never exceeds its capacity", "[input]") {
+LEAT_TEST("string_input_producer: the queue never exceeds its capacity") {
   names forty;
   for (int i = 0; i < 40; ++i) forty.push_back(std::to_string(i));
   string_input_producer p(forty, {.num_epochs = 1, .shuffle = false, .capacity = 3});
@@ -77,7 +74,7 @@ LEAT_TEST("string_input_producer: the queue never exceeds its capacity", "[input
   CHECK(p.queue().statistics().peak_size == 3);
 }
 
-TEST_CASE("string_input_producer: epochs do not mix in any schedule", "[input]") {
+TEST_CASE("string_input_producer: epochs do not mix in any schedule") {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     world w(seed, {.threads = 2});
     w.run([](world& here) -> task<> {
@@ -104,8 +101,7 @@ TEST_CASE("string_input_producer: epochs do not mix in any schedule", "[input]")
 }
 
 // These orders are part of the contract: they are equal with every compiler and on every platform.
-LEAT_TEST("string_input_producer: the order of an epoch is a function of seed and epoch",
-          "[input]") {
+LEAT_TEST("string_input_producer: the order of an epoch is a function of seed and epoch") {
   string_input_producer p({"a", "b", "c", "d", "e"}, {.num_epochs = 4, .seed = 7});
   const names out = co_await all_of(p);
   std::string text;
@@ -113,7 +109,7 @@ LEAT_TEST("string_input_producer: the order of an epoch is a function of seed an
   CHECK(text == "dbcaeacebdadbecdbeac");
 }
 
-LEAT_TEST("string_input_producer: without a seed each producer has its own orders", "[input]") {
+LEAT_TEST("string_input_producer: without a seed each producer has its own orders") {
   names many;
   for (int i = 0; i < 50; ++i) many.push_back(std::to_string(i));
   string_input_producer a(many, {.num_epochs = 1});
@@ -123,7 +119,7 @@ LEAT_TEST("string_input_producer: without a seed each producer has its own order
   CHECK(first != second);
 }
 
-LEAT_TEST("string_input_producer: continues until it is stopped without num_epochs", "[input]") {
+LEAT_TEST("string_input_producer: continues until it is stopped without num_epochs") {
   string_input_producer p({"a", "b"}, {.shuffle = false, .capacity = 1});
   leat::coordinator coord;
   p.start(coord);
@@ -135,7 +131,7 @@ LEAT_TEST("string_input_producer: continues until it is stopped without num_epoc
   CHECK(p.queue().is_closed());
 }
 
-LEAT_TEST("input_producer: accepts items of any copyable type", "[input]") {
+LEAT_TEST("input_producer: accepts items of any copyable type") {
   leat::input_producer<std::pair<int, std::string>> p({{1, "one"}, {2, "two"}},
                                                       {.num_epochs = 1, .shuffle = false});
   const auto out = co_await all_of(p);
@@ -145,7 +141,7 @@ LEAT_TEST("input_producer: accepts items of any copyable type", "[input]") {
 
 // ------------------------------------------------------------------------------------ refusals
 
-TEST_CASE("string_input_producer: refuses invalid options at construction", "[input]") {
+TEST_CASE("string_input_producer: refuses invalid options at construction") {
   const auto said = [](names items, const leat::producer_options& options) {
     return refusal([&] { return string_input_producer(std::move(items), options).items(); });
   };
@@ -156,7 +152,7 @@ TEST_CASE("string_input_producer: refuses invalid options at construction", "[in
   CHECK(contains(said({"a"}, {.capacity = leat::unbounded}), "set num_epochs or a capacity"));
 }
 
-LEAT_TEST("string_input_producer: an unbounded queue takes all epochs at once", "[input]") {
+LEAT_TEST("string_input_producer: an unbounded queue takes all epochs at once") {
   string_input_producer p({"a", "b"}, {.num_epochs = 100, .capacity = leat::unbounded});
   leat::coordinator coord;
   p.start(coord);
@@ -166,7 +162,7 @@ LEAT_TEST("string_input_producer: an unbounded queue takes all epochs at once", 
 
 // ------------------------------------------------------------------- lists found at run time
 
-LEAT_TEST("string_input_producer: the list may be found at run time", "[input]") {
+LEAT_TEST("string_input_producer: the list may be found at run time") {
   string_input_producer p(find_two, {.num_epochs = 2, .shuffle = false});
   CHECK(p.items() == 0);
   const names out = co_await all_of(p);
@@ -174,7 +170,7 @@ LEAT_TEST("string_input_producer: the list may be found at run time", "[input]")
   CHECK(p.items() == 2);
 }
 
-TEST_CASE("string_input_producer: produces the files of match_filenames_once", "[input]") {
+TEST_CASE("string_input_producer: produces the files of match_filenames_once") {
   world w(1);
   w.run([](world& here) -> task<> {
     const leat::match_filenames_once files("/in/*");
@@ -186,8 +182,7 @@ TEST_CASE("string_input_producer: produces the files of match_filenames_once", "
   });
 }
 
-LEAT_TEST("string_input_producer: the consumer receives the error of an empty found list",
-          "[input]") {
+LEAT_TEST("string_input_producer: the consumer receives the error of an empty found list") {
   string_input_producer p(find_none, {.name = "names"});
   const end e = co_await end_of(p);
   CHECK(e.code == errc::invalid_argument);
@@ -195,8 +190,7 @@ LEAT_TEST("string_input_producer: the consumer receives the error of an empty fo
   CHECK(e.coordinator == e.consumer);
 }
 
-LEAT_TEST("string_input_producer: the consumer receives the error of the search for the list",
-          "[input]") {
+LEAT_TEST("string_input_producer: the consumer receives the error of the search for the list") {
   string_input_producer p(fail_to_find);
   const end e = co_await end_of(p);
   CHECK(e.code == errc::permission_denied);
@@ -204,24 +198,18 @@ LEAT_TEST("string_input_producer: the consumer receives the error of the search 
   CHECK(e.coordinator == e.consumer);
 }
 
-LEAT_TEST("string_input_producer: in a task group, without a coordinator", "[input]") {
+LEAT_TEST("string_input_producer: in a task group, without a coordinator") {
   string_input_producer good(find_two, {.num_epochs = 1});
   string_input_producer bad(find_none, {.num_epochs = 1});
   co_await good.runner().run();
   CHECK(good.queue().size() == 2);
-  bool failed = false;
-  try {
-    co_await bad.runner().run();
-  } catch (const leat::failure&) {
-    failed = true;
-  }
-  CHECK(failed);
+  CHECK(co_await throws<leat::failure>(bad.runner().run()));
   CHECK(bad.queue().failure_cause());
 }
 
 // ----------------------------------------------------------------------------------- the stop
 
-LEAT_TEST("string_input_producer: a stop ends a waiting push, and queued items drain", "[input]") {
+LEAT_TEST("string_input_producer: a stop ends a waiting push, and queued items drain") {
   string_input_producer p({"a", "b", "c"}, {.shuffle = false, .capacity = 2});
   leat::coordinator coord;
   p.start(coord);
@@ -238,7 +226,7 @@ LEAT_TEST("string_input_producer: a stop ends a waiting push, and queued items d
   CHECK(left == names{"a", "b"});
 }
 
-LEAT_TEST("string_input_producer: a stop runs cancel_op instead of close_op", "[input]") {
+LEAT_TEST("string_input_producer: a stop runs cancel_op instead of close_op") {
   int runs = 0;
   string_input_producer* made = nullptr;
   const auto cancel = [&]() -> task<> {
@@ -259,7 +247,7 @@ LEAT_TEST("string_input_producer: a stop runs cancel_op instead of close_op", "[
 
 // ------------------------------------------------------------------------------- shared queues
 
-TEST_CASE("string_input_producer: producers with one shared name need one capacity", "[input]") {
+TEST_CASE("string_input_producer: producers with one shared name need one capacity") {
   leat::queue_registry shared;
   string_input_producer a({"a"}, {.capacity = 32, .name = "names", .shared = &shared});
   string_input_producer b({"b"}, {.capacity = 32, .name = "names", .shared = &shared});
@@ -272,7 +260,7 @@ TEST_CASE("string_input_producer: producers with one shared name need one capaci
   CHECK(contains(said, "'names'"));
 }
 
-LEAT_TEST("string_input_producer: two producers fill a shared queue", "[input]") {
+LEAT_TEST("string_input_producer: two producers fill a shared queue") {
   leat::queue_registry shared;
   string_input_producer a({"a"}, {.capacity = 2, .name = "names", .shared = &shared});
   string_input_producer b({"b"}, {.capacity = 2, .name = "names", .shared = &shared});
@@ -292,8 +280,7 @@ LEAT_TEST("string_input_producer: two producers fill a shared queue", "[input]")
   CHECK(of_b > 10);
 }
 
-LEAT_TEST("string_input_producer: fails if another producer closes the shared queue early",
-          "[input]") {
+LEAT_TEST("string_input_producer: fails if another producer closes the shared queue early") {
   leat::queue_registry shared;
   string_input_producer a({"a"}, {.num_epochs = 1, .name = "names", .shared = &shared});
   string_input_producer b({"b"}, {.num_epochs = 1000, .name = "names", .shared = &shared});
@@ -309,12 +296,7 @@ LEAT_TEST("string_input_producer: fails if another producer closes the shared qu
     CHECK(e.code() == errc::aborted);
     consumer = e.what();
   }
-  std::string joined;
-  try {
-    co_await coord.join();
-  } catch (const leat::failure& e) {
-    joined = e.what();
-  }
+  const std::string joined = co_await message_of<leat::failure>(coord.join());
   CHECK(items < 1001);
   CHECK(contains(consumer, "producer 'names': another user closed the shared queue"));
   CHECK(joined == consumer);
@@ -322,7 +304,7 @@ LEAT_TEST("string_input_producer: fails if another producer closes the shared qu
 
 // ------------------------------------------------------------------------------------ fullness
 
-LEAT_TEST("string_input_producer: reports the fullness of its queue", "[input]") {
+LEAT_TEST("string_input_producer: reports the fullness of its queue") {
   string_input_producer p({"a", "b", "c", "d", "e", "f"}, {.num_epochs = 1});
   leat::coordinator coord;
   p.start(coord);

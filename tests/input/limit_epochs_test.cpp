@@ -2,17 +2,11 @@
 
 #include <thread>
 
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
 #include "support/leat_test.hpp"
-#include "support/refusal.hpp"
 
 namespace limit_epochs_test {
 
 using leat::limit_epochs;
-using leat::task;
-using leat_test::contains;
-using leat_test::refusal;
 
 task<> count_into(limit_epochs<int> source, int& count) {
   for (;;) {
@@ -23,12 +17,12 @@ task<> count_into(limit_epochs<int> source, int& count) {
   }
 }
 
-TEST_CASE("limit_epochs: never ends without a limit", "[input]") {
+TEST_CASE("limit_epochs: never ends without a limit") {
   const limit_epochs seven(7);
   for (int i = 0; i < 100; ++i) REQUIRE(seven.take() == 7);
 }
 
-LEAT_TEST("limit_epochs: returns the value num_epochs times, then the end permanently", "[input]") {
+LEAT_TEST("limit_epochs: returns the value num_epochs times, then the end permanently") {
   const limit_epochs greeting("Love Me", 2);
   CHECK(co_await greeting() == "Love Me");
   CHECK(co_await greeting() == "Love Me");
@@ -37,7 +31,7 @@ LEAT_TEST("limit_epochs: returns the value num_epochs times, then the end perman
   CHECK_FALSE(greeting.take());
 }
 
-TEST_CASE("limit_epochs: refuses a number below 1", "[input]") {
+TEST_CASE("limit_epochs: refuses a number below 1") {
   for (const std::int64_t n : {std::int64_t{0}, std::int64_t{-1}, INT64_MIN}) {
     const std::string said = refusal([n] { return limit_epochs(7, n); });
     CHECK(contains(said, "limit_epochs"));
@@ -45,10 +39,10 @@ TEST_CASE("limit_epochs: refuses a number below 1", "[input]") {
   }
 }
 
-LEAT_TEST("limit_epochs: tasks share the count, also through copies", "[input]") {
+LEAT_TEST("limit_epochs: tasks share the count, also through copies") {
   const limit_epochs one(1, 100);
   int count[3] = {};
-  leat::task_group group;
+  task_group group;
   for (int& c : count) group.spawn(count_into(one, c));
   co_await group.join();
   CHECK(count[0] + count[1] + count[2] == 100);
@@ -56,7 +50,7 @@ LEAT_TEST("limit_epochs: tasks share the count, also through copies", "[input]")
   CHECK_FALSE(one.take());
 }
 
-TEST_CASE("limit_epochs: threads share the count", "[input]") {
+TEST_CASE("limit_epochs: threads share the count") {
   const limit_epochs one(1, 10'000);
   int count[2] = {};
   {
@@ -70,7 +64,7 @@ TEST_CASE("limit_epochs: threads share the count", "[input]") {
   CHECK(count[0] + count[1] == 10'000);
 }
 
-LEAT_TEST("limit_epochs: a source outlives its original", "[input]") {
+LEAT_TEST("limit_epochs: a source outlives its original") {
   task<std::optional<std::string>> next;
   {
     const limit_epochs gone(std::string(100, 'x'), 1);

@@ -1,22 +1,16 @@
 #include "leat/input/match_filenames_once.hpp"
 
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
 namespace match_filenames_once_test {
 
-using namespace std::chrono_literals;
 using leat::match_filenames_once;
-using leat::task;
 using leat::sim::world;
 using paths = std::vector<std::string>;
 
-paths found_by(const match_filenames_once& files) { return leat::sync_wait(files()); }
+paths found_by(const match_filenames_once& files) { return leat::block_on(files()); }
 
 task<> look(match_filenames_once files, paths& found) { found = co_await files(); }
 
@@ -26,7 +20,7 @@ struct three : temp_dir {
   }
 };
 
-TEST_CASE("match_filenames_once: returns the matching paths, sorted", "[input]") {
+TEST_CASE("match_filenames_once: returns the matching paths, sorted") {
   const three t;
   CHECK(found_by(match_filenames_once(t / "match_filenames.?")) ==
         paths{t / "match_filenames.0", t / "match_filenames.1", t / "match_filenames.2"});
@@ -35,7 +29,7 @@ TEST_CASE("match_filenames_once: returns the matching paths, sorted", "[input]")
         paths{t / "match_filenames.0", t / "match_filenames.2"});
 }
 
-TEST_CASE("match_filenames_once: later files do not appear, also in copies", "[input]") {
+TEST_CASE("match_filenames_once: later files do not appear, also in copies") {
   const temp_dir t;
   t.write("a.txt", "");
   const match_filenames_once files(t / "*.txt");
@@ -46,21 +40,21 @@ TEST_CASE("match_filenames_once: later files do not appear, also in copies", "[i
   CHECK(found_by(copy) == paths{t / "a.txt"});
 }
 
-TEST_CASE("match_filenames_once: searches at the first call, not at construction", "[input]") {
+TEST_CASE("match_filenames_once: searches at the first call, not at construction") {
   const temp_dir t;
   const match_filenames_once files(t / "*.txt");
   t.write("a.txt", "");
   CHECK(found_by(files) == paths{t / "a.txt"});
 }
 
-TEST_CASE("match_filenames_once: concurrent calls search once", "[input]") {
+TEST_CASE("match_filenames_once: concurrent calls search once") {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     world w(seed, {.threads = 3});
     w.run([](world& here) -> task<> {
       here.files().write_file("/in/a", "");
       const match_filenames_once files("/in/*");
       std::vector<paths> found(6);
-      leat::task_group group;
+      task_group group;
       const std::uint64_t before = here.files().calls();
       for (std::size_t i = 0; i < found.size(); ++i) {
         group.spawn_on(here.thread(i % 3), look(files, found[i]));
@@ -77,24 +71,19 @@ TEST_CASE("match_filenames_once: concurrent calls search once", "[input]") {
   }
 }
 
-TEST_CASE("match_filenames_once: repeats a search that failed or was cancelled", "[input]") {
+TEST_CASE("match_filenames_once: repeats a search that failed or was cancelled") {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     world w(seed);
     w.check_frames();
     w.run([](world& here) -> task<> {
       const match_filenames_once files("/in/*");
-      std::error_code said;
-      try {
-        static_cast<void>(co_await files());
-      } catch (const leat::failure& e) {
-        said = e.code();
-      }
-      REQUIRE((said == leat::errc::not_found));
+      const std::error_code said = co_await code_of(files());
+      REQUIRE((said == errc::not_found));
       here.files().write_file("/in/a", "");
       paths cancelled;
       paths waits;
-      leat::task_group stopped;
-      leat::task_group other;
+      task_group stopped;
+      task_group other;
       stopped.spawn(look(files, cancelled));
       other.spawn(look(files, waits));
       co_await leat::sleep_for(1us * here.random().uniform_below(30));

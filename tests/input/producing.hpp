@@ -3,22 +3,11 @@
 // Common parts of the tests of producers.
 
 #include <map>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "leat/base/error.hpp"
 #include "leat/input/basic_producer.hpp"
 #include "support/leat_test.hpp"
-#include "support/refusal.hpp"
 
 namespace producing {
-
-using leat::errc;
-using leat::task;
-using leat_test::contains;
-using leat_test::refusal;
 using names = std::vector<std::string>;
 
 /// Returns all elements of a producer.

@@ -1,20 +1,12 @@
 // The records that a reader with a queue of names skips or delivers, and their statistics.
 
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <new>
 #include <source_location>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "input/queue_reader_support.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/io/reader/fixed_length_reader.hpp"
+#include "support/leat_test.hpp"
 #include "support/turns.hpp"
 
 using namespace queue_reader_test;
@@ -27,26 +19,24 @@ leat::line_reader_options skip_files() {
   return options;
 }
 
-TEST_CASE("queue_reader: an invalid option is not reported as a corrupt file", "[input]") {
-  in_world([](world& w) -> task<> {
-    for (const char* name : {"/a", "/b", "/c"}) w.files().write_file(name, "one\n");
-    names_queue q(9);
-    co_await fill(q, "/a /b /c");
-    leat::line_reader_options options = skip_files();
-    options.max_line_size = 0;
-    lines reader(q, options);
-    for (int i = 0; i < 2; ++i) {
-      const std::string said = co_await error_of_read(reader, errc::invalid_argument);
-      CHECK(said.find("/a: max_line_size is 0, must be 1 or more") != std::string::npos);
-    }
-    CHECK(reader.reports() == 0);
-    CHECK(q.size() == 2);
-  });
+LEAT_WORLD_TEST("queue_reader: an invalid option is not reported as a corrupt file") {
+  for (const char* name : {"/a", "/b", "/c"}) w.files().write_file(name, "one\n");
+  names_queue q(9);
+  co_await fill(q, "/a /b /c");
+  leat::line_reader_options options = skip_files();
+  options.max_line_size = 0;
+  lines reader(q, options);
+  for (int i = 0; i < 2; ++i) {
+    const std::string said = co_await error_of_read(reader, errc::invalid_argument);
+    CHECK(contains(said, "/a: max_line_size is 0, must be 1 or more"));
+  }
+  CHECK(reader.reports() == 0);
+  CHECK(q.size() == 2);
 }
 
-TEST_CASE("queue_reader: ends the turn while it skips names that never wait", "[input]") {
+TEST_CASE("queue_reader: ends the turn while it skips names that never wait") {
   leat_test::slow_call call;
-  leat::sync_wait([](leat_test::slow_call& report) -> task<> {
+  leat::block_on([](leat_test::slow_call& report) -> task<> {
     names_queue q(leat::unbounded);
     for (int i = 0; i < 50; ++i) co_await q.push(std::string(1, '\0'));  // names no file
     q.close();
@@ -59,7 +49,7 @@ TEST_CASE("queue_reader: ends the turn while it skips names that never wait", "[
   CHECK(call.turns() >= 5);
 }
 
-TEST_CASE("queue_reader: a file waits until there are descriptors", "[input]") {
+TEST_CASE("queue_reader: a file waits until there are descriptors") {
   leat::sim::world_options few;
   few.files.max_open_files = 2;  // one being read and one being closed
   for (const leat::line_reader_options& options : {leat::line_reader_options{}, skip_files()}) {
@@ -73,7 +63,7 @@ TEST_CASE("queue_reader: a file waits until there are descriptors", "[input]") {
           leat::file another = co_await leat::file::open("/other", leat::open_mode::read);
           for (int i = 0; i < 2; ++i) {
             const std::string said = co_await error_of_read(reader, errc::resource_exhausted);
-            CHECK(said.find("/a") != std::string::npos);
+            CHECK(contains(said, "/a"));
           }
           co_await other.close();
           co_await another.close();
@@ -102,25 +92,17 @@ struct large_reader : leat::line_reader {
   }
 };
 
-TEST_CASE("queue_reader: a file waits until there is memory", "[input]") {
-  in_world([](world& w) -> task<> {
-    w.files().write_file("/a", "one\n");
-    names_queue q(9);
-    co_await fill(q, "/a");
-    leat::queue_reader<large_reader> reader(q, skip_files());
-    large_reader::missing = 2;
-    for (int i = 0; i < 2; ++i) {
-      bool threw = false;
-      try {
-        static_cast<void>(co_await reader.read());
-      } catch (const std::bad_alloc&) {
-        threw = true;
-      }
-      CHECK(threw);
-    }
-    CHECK(co_await next_key(reader) == "/a:1");
-    CHECK(reader.reports() == 0);
-  });
+LEAT_WORLD_TEST("queue_reader: a file waits until there is memory") {
+  w.files().write_file("/a", "one\n");
+  names_queue q(9);
+  co_await fill(q, "/a");
+  leat::queue_reader<large_reader> reader(q, skip_files());
+  large_reader::missing = 2;
+  for (int i = 0; i < 2; ++i) {
+    CHECK(co_await throws<std::bad_alloc>(reader.read()));
+  }
+  CHECK(co_await next_key(reader) == "/a:1");
+  CHECK(reader.reports() == 0);
 }
 
 // Throws std::bad_alloc once for the key of each record in `missing`.
@@ -139,33 +121,31 @@ struct keyless_reader : leat::line_reader {
   }
 };
 
-TEST_CASE("queue_reader: read_up_to loses no record if memory runs out", "[input]") {
-  in_world([](world& w) -> task<> {
-    w.files().write_file("/a", "0\n1\n2\n3\n4\n5\n6\n7\n");
-    names_queue q(9);
-    co_await fill(q, "/a");
-    leat::line_reader_options options;
-    options.read.chunk_size = 4;
-    leat::queue_reader<keyless_reader> reader(q, options);
-    keyless_reader::missing = {0, 3, 6};
-    std::vector<std::string> lists;
-    for (;;) {
-      try {
-        auto some = co_await reader.read_up_to(100);
-        if (!some) break;
-        lists.emplace_back();
-        for (const keyed_record& r : *some) lists.back() += r.value;
-        CHECK(reader.num_records_produced() ==
-              std::stoull("0" + lists.back().substr(lists.back().size() - 1)) + 1);
-      } catch (const std::bad_alloc&) {
-        lists.push_back("no memory");
-      }
+LEAT_WORLD_TEST("queue_reader: read_up_to loses no record if memory runs out") {
+  w.files().write_file("/a", "0\n1\n2\n3\n4\n5\n6\n7\n");
+  names_queue q(9);
+  co_await fill(q, "/a");
+  leat::line_reader_options options;
+  options.read.chunk_size = 4;
+  leat::queue_reader<keyless_reader> reader(q, options);
+  keyless_reader::missing = {0, 3, 6};
+  std::vector<std::string> lists;
+  for (;;) {
+    try {
+      auto some = co_await reader.read_up_to(100);
+      if (!some) break;
+      lists.emplace_back();
+      for (const keyed_record& r : *some) lists.back() += r.value;
+      CHECK(reader.num_records_produced() ==
+            std::stoull("0" + lists.back().substr(lists.back().size() - 1)) + 1);
+    } catch (const std::bad_alloc&) {
+      lists.push_back("no memory");
     }
-    CHECK(lists == std::vector<std::string>{"no memory", "012", "345", "67"});
-  });
+  }
+  CHECK(lists == std::vector<std::string>{"no memory", "012", "345", "67"});
 }
 
-TEST_CASE("queue_reader: a stop ends read_up_to and does not affect the next call", "[input]") {
+TEST_CASE("queue_reader: a stop ends read_up_to and does not affect the next call") {
   int cut = 0;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     in_world(
@@ -177,7 +157,7 @@ TEST_CASE("queue_reader: a stop ends read_up_to and does not affect the next cal
           options.read.chunk_size = 60;
           tfrecords reader(q, options);
           std::size_t first = 0;
-          leat::task_group group;
+          task_group group;
           group.spawn([](tfrecords& r, std::size_t& count) -> task<> {
             auto some = co_await r.read_up_to(100);
             if (some) count = some->size();
@@ -198,17 +178,15 @@ TEST_CASE("queue_reader: a stop ends read_up_to and does not affect the next cal
   CHECK(cut > 0);
 }
 
-TEST_CASE("queue_reader: skips names that no file can have", "[input]") {
-  in_world([](world& w) -> task<> {
-    w.files().write_file("/a", "one\n");
-    names_queue q(9);
-    co_await q.push(std::string("/a\0b", 4));
-    co_await fill(q, "/ /a");
-    lines reader(q, skip_files());
-    CHECK(co_await next_key(reader) == "/a:1");
-    CHECK(co_await next_key(reader) == "the end");
-    CHECK(reader.reports() == 2);
-  });
+LEAT_WORLD_TEST("queue_reader: skips names that no file can have") {
+  w.files().write_file("/a", "one\n");
+  names_queue q(9);
+  co_await q.push(std::string("/a\0b", 4));
+  co_await fill(q, "/ /a");
+  lines reader(q, skip_files());
+  CHECK(co_await next_key(reader) == "/a:1");
+  CHECK(co_await next_key(reader) == "the end");
+  CHECK(reader.reports() == 2);
 }
 
 // Returns three records, of which the second is damaged.
@@ -225,7 +203,7 @@ leat::tfrecord_reader_options at_most(std::uint64_t reports) {
   return options;
 }
 
-TEST_CASE("queue_reader: max_reports continues to count after a restore", "[input]") {
+TEST_CASE("queue_reader: max_reports continues to count after a restore") {
   for (int taken = 1; taken <= 5; ++taken) {
     in_world([&](world& w) -> task<> {
       for (const char* name : {"/a", "/b", "/c"}) w.files().write_file(name, damaged_file());
@@ -240,32 +218,30 @@ TEST_CASE("queue_reader: max_reports continues to count after a restore", "[inpu
       for (int i = taken; i < 5; ++i) CHECK(co_await second.read());
       CHECK(second.reports() == 2);
       const std::string said = co_await error_of_read(second, errc::data_loss);
-      CHECK(said.find("/c, record 1") != std::string::npos);
-      CHECK(said.find("2 earlier reports reach the limit") != std::string::npos);
+      CHECK(contains(said, "/c, record 1"));
+      CHECK(contains(said, "reach the limit"));
       second.reset();
       CHECK(second.reports() == 0);
     });
   }
 }
 
-TEST_CASE("queue_reader: missing files count after a restore", "[input]") {
-  in_world([](world& w) -> task<> {
-    w.files().write_file("/a", "one\n");
-    names_queue q(9);
-    co_await fill(q, "/missing /a /gone");
-    leat::line_reader_options options = skip_files();
-    options.corruption.max_reports = 1;
-    lines first(q, options);
-    CHECK(co_await next_key(first) == "/a:1");
-    lines second(q, options);
-    second.restore_state(first.serialize_state());
-    CHECK(second.reports() == 1);
-    const std::string said = co_await error_of_read(second, errc::not_found);
-    CHECK(said.find("/gone") != std::string::npos);
-  });
+LEAT_WORLD_TEST("queue_reader: missing files count after a restore") {
+  w.files().write_file("/a", "one\n");
+  names_queue q(9);
+  co_await fill(q, "/missing /a /gone");
+  leat::line_reader_options options = skip_files();
+  options.corruption.max_reports = 1;
+  lines first(q, options);
+  CHECK(co_await next_key(first) == "/a:1");
+  lines second(q, options);
+  second.restore_state(first.serialize_state());
+  CHECK(second.reports() == 1);
+  const std::string said = co_await error_of_read(second, errc::not_found);
+  CHECK(contains(said, "/gone"));
 }
 
-TEST_CASE("queue_reader: counts bytes of partial records over all files", "[input]") {
+TEST_CASE("queue_reader: counts bytes of partial records over all files") {
   for (std::size_t taken = 0; taken <= 5; ++taken) {
     in_world([&](world& w) -> task<> {
       for (const char* name : {"/a", "/b"}) w.files().write_file(name, "abcdefgh");
@@ -285,20 +261,18 @@ TEST_CASE("queue_reader: counts bytes of partial records over all files", "[inpu
   }
 }
 
-TEST_CASE("queue_reader: counts the bytes of a tolerated tail", "[input]") {
-  in_world([](world& w) -> task<> {
-    const std::string whole = tfrecord_file(2);
-    w.files().write_file("/a", whole.substr(0, whole.size() - 4));
-    names_queue q(9);
-    co_await fill(q, "/a");
-    leat::tfrecord_reader_options options;
-    options.tolerate_truncated_tail = true;
-    tfrecords reader(q, options);
-    CHECK(co_await next_key(reader) == "/a:0");
-    CHECK(co_await next_key(reader) == "the end");
-    CHECK(reader.left_over() == 20);
-    CHECK(reader.reports() == 0);
-  });
+LEAT_WORLD_TEST("queue_reader: counts the bytes of a tolerated tail") {
+  const std::string whole = tfrecord_file(2);
+  w.files().write_file("/a", whole.substr(0, whole.size() - 4));
+  names_queue q(9);
+  co_await fill(q, "/a");
+  leat::tfrecord_reader_options options;
+  options.tolerate_truncated_tail = true;
+  tfrecords reader(q, options);
+  CHECK(co_await next_key(reader) == "/a:0");
+  CHECK(co_await next_key(reader) == "the end");
+  CHECK(reader.left_over() == 20);
+  CHECK(reader.reports() == 0);
 }
 
 }  // namespace queue_reader_damage_test

@@ -1,11 +1,8 @@
 // The record positions that a reader with a queue of file names reports.
 
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "input/queue_reader_support.hpp"
 #include "leat/io/reader/fixed_length_reader.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/zlib_oracle.hpp"
 
 using namespace queue_reader_test;
@@ -74,11 +71,11 @@ void check_places(const std::string& content, typename Reader::options_type opti
   });
 }
 
-TEST_CASE("queue_reader: every record has a path, an offset and an index", "[input]") {
+TEST_CASE("queue_reader: every record has a path, an offset and an index") {
   const std::string records = tfrecord_file(6);
   check_places<leat::tfrecord_reader>(records, {}, "/a:120 /a 120 5");
   leat::tfrecord_reader_options zlib;
-  zlib.compression_type = leat::compression::zlib;
+  zlib.compression = leat::compression::zlib;
   check_places<leat::tfrecord_reader>(
       leat_test::zlib_deflated(records, {.window_bits = leat_test::zlib_window}), zlib,
       "/a:120 /a 120 5");

@@ -1,14 +1,9 @@
 // A reader with a queue of names resumes from its own state or from the state of another reader.
 
-#include <chrono>
-#include <string>
-#include <vector>
-
 #include "input/queue_reader_support.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
 #include "leat/io/reader/fixed_length_reader.hpp"
 #include "support/effort.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/zlib_oracle.hpp"
 
 using namespace queue_reader_test;
@@ -70,16 +65,16 @@ void check_resume(const std::string& content, const std::string& empty,
       return leat_test::zlib_deflated(
           text, {.window_bits = zlib ? leat_test::zlib_window : leat_test::gzip_window});
     };
-    options.compression_type = format;
+    options.compression = format;
     check_stored<Reader>(stored(content), stored(empty), options, expected);
-    options.compression_type = std::nullopt;
+    options.compression = std::nullopt;
     check_stored<Reader>(stored(content), stored(empty), options, expected);
   }
 }
 
 // Unlike leat, TensorFlow's readers of lines, fixed-length records and TFRecords refuse to restore
 // a state.
-TEST_CASE("queue_reader: each format resumes after any record, compressed or not", "[input]") {
+TEST_CASE("queue_reader: each format resumes after any record, compressed or not") {
   check_resume<leat::tfrecord_reader>(tfrecord_file(10), "", {}, 20);
   std::string text;
   for (int i = 0; i < 12; ++i) text += std::string(static_cast<std::size_t>(3 * i), '.') + "\r\n";
@@ -109,7 +104,7 @@ void check_stopped_resume(const std::string& content, typename Reader::options_t
           for (bool more = true; more;) {
             leat::queue_reader<Reader> reader(q, options);
             if (!state.empty()) reader.restore_state(state);
-            leat::task_group group;
+            task_group group;
             group.spawn([](leat::queue_reader<Reader>& r, names& out, bool& again) -> task<> {
               for (;;) {
                 auto some = co_await r.read_up_to(2);
@@ -130,12 +125,11 @@ void check_stopped_resume(const std::string& content, typename Reader::options_t
   }
 }
 
-TEST_CASE("queue_reader: a state restored in another reader loses and repeats no record",
-          "[input]") {
+TEST_CASE("queue_reader: a state restored in another reader loses and repeats no record") {
   leat::tfrecord_reader_options options;
   options.read.chunk_size = 60;
   check_stopped_resume<leat::tfrecord_reader>(tfrecord_file(6), options, 18);
-  options.compression_type = leat::compression::gzip;
+  options.compression = leat::compression::gzip;
   options.read.chunk_size = 20;
   check_stopped_resume<leat::tfrecord_reader>(leat_test::zlib_deflated(tfrecord_file(6)), options,
                                               18);
@@ -151,36 +145,33 @@ TEST_CASE("queue_reader: a state restored in another reader loses and repeats no
   check_stopped_resume<leat::identity_reader>("", {}, 3);
 }
 
-TEST_CASE("queue_reader: does not resume in a file that has changed", "[input]") {
-  in_world([](world& w) -> task<> {
-    w.files().write_file("/a", tfrecord_file(10));
-    names_queue q(9);
-    co_await fill(q, "/a");
-    tfrecords first(q);
-    static_cast<void>(co_await first.read());
-    tfrecords second(q, {}, "the reader");
-    second.restore_state(first.serialize_state());
-    w.files().write_file("/a", tfrecord_file(11));
-    const std::string said = co_await error_of_read(second, errc::failed_precondition);
-    CHECK(said.find("the reader: cannot resume in /a: file has changed") != std::string::npos);
-    CHECK(said.find("it had 240 bytes and has 265") != std::string::npos);
-  });
+LEAT_WORLD_TEST("queue_reader: does not resume in a file that has changed") {
+  w.files().write_file("/a", tfrecord_file(10));
+  names_queue q(9);
+  co_await fill(q, "/a");
+  tfrecords first(q);
+  static_cast<void>(co_await first.read());
+  tfrecords second(q, {}, "the reader");
+  second.restore_state(first.serialize_state());
+  w.files().write_file("/a", tfrecord_file(11));
+  const std::string said = co_await error_of_read(second, errc::failed_precondition);
+  CHECK(contains(said, "the reader: cannot resume in /a: file has changed"));
+  CHECK(contains(said, "it had 240 bytes and has 265"));
 }
 
-TEST_CASE("queue_reader: does not resume in a stream", "[input]") {
-  in_world([](world& w) -> task<> {
-    w.files().make_pipe("/dev/stdin");
-    w.files().write_pipe("/dev/stdin", tfrecord_file(10));
-    names_queue q(9);
-    co_await fill(q, "/dev/stdin");
-    tfrecords first(q);
-    static_cast<void>(co_await first.read());
-    tfrecords second(q, {}, "the reader");
-    second.restore_state(first.serialize_state());
-    const std::string said = co_await error_of_read(second, errc::failed_precondition);
-    CHECK(said.find("the reader: cannot resume in /dev/stdin: the data before offset 24 was read "
-                    "from a stream, which cannot be read again") != std::string::npos);
-  });
+LEAT_WORLD_TEST("queue_reader: does not resume in a stream") {
+  w.files().make_pipe("/dev/stdin");
+  w.files().write_pipe("/dev/stdin", tfrecord_file(10));
+  names_queue q(9);
+  co_await fill(q, "/dev/stdin");
+  tfrecords first(q);
+  static_cast<void>(co_await first.read());
+  tfrecords second(q, {}, "the reader");
+  second.restore_state(first.serialize_state());
+  const std::string said = co_await error_of_read(second, errc::failed_precondition);
+  CHECK(contains(said,
+                 "the reader: cannot resume in /dev/stdin: the data before offset 24 was read "
+                 "from a stream, which cannot be read again"));
 }
 
 // Reads with each function, until it is stopped or has read all records.
@@ -227,7 +218,7 @@ void check_stopped(task<> (*way)(tfrecords&, names&, bool&)) {
           tfrecords reader(q, options);
           names found;
           for (bool more = true; more;) {
-            leat::task_group group;
+            task_group group;
             group.spawn(way(reader, found, more));
             co_await leat::sleep_for(std::chrono::microseconds(w.random().uniform_below(600)));
             group.request_stop();
@@ -240,7 +231,7 @@ void check_stopped(task<> (*way)(tfrecords&, names&, bool&)) {
   }
 }
 
-TEST_CASE("queue_reader: a stop at any point loses no file name and no record", "[input]") {
+TEST_CASE("queue_reader: a stop at any point loses no file name and no record") {
   check_stopped(read_single);
   check_stopped(read_lists);
   check_stopped(read_batches);

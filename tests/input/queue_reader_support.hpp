@@ -2,8 +2,6 @@
 
 #include <functional>
 #include <sstream>
-#include <string>
-#include <vector>
 
 #include "leat/input/queue_reader.hpp"
 #include "leat/io/reader/identity_reader.hpp"
@@ -16,9 +14,7 @@
 // Common parts of the tests of queue_reader.
 namespace queue_reader_test {
 
-using leat::errc;
 using leat::keyed_record;
-using leat::task;
 using leat::sim::world;
 using names = std::vector<std::string>;
 using names_queue = leat::fifo_queue<std::string>;
@@ -33,6 +29,13 @@ inline void in_world(std::function<task<>(world&)> body, std::uint64_t seed = 1,
   world w(seed, options);
   w.run([&](world& here) -> task<> { co_await body(here); });
 }
+
+// A test case whose body is a coroutine in a simulated world `w`.
+#define LEAT_WORLD_TEST(name) LEAT_WORLD_TEST_AS(LEAT_TEST_NAME(leat_test_body_, __LINE__), name)
+#define LEAT_WORLD_TEST_AS(body, name) \
+  static task<> body(world& w);        \
+  TEST_CASE(name) { in_world(body); }  \
+  static task<> body([[maybe_unused]] world& w)
 
 // Pushes names that are separated by spaces. g++ 12 does not compile lists of strings in a
 // statement with a co_await.
@@ -57,12 +60,7 @@ task<std::string> next_key(Reader& reader) {
 template <class Reader>
 task<std::string> error_of_read(Reader& reader, errc expected) {
   std::string said = "no error";
-  try {
-    static_cast<void>(co_await reader.read());
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == expected);
-    said = e.what();
-  }
+  said = co_await message_of(reader.read(), expected);
   co_return said;
 }
 

@@ -2,16 +2,10 @@
 
 #include "leat/input/queue_reader.hpp"
 
-#include <string>
-#include <vector>
-
 #include "input/queue_reader_support.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/coordination/coordinator.hpp"
-#include "leat/coordination/queue_runner.hpp"
-#include "leat/input/batcher.hpp"
-#include "leat/input/input_producer.hpp"
+#include "leat/coordination.hpp"
+#include "leat/input.hpp"
+#include "support/leat_test.hpp"
 
 namespace queue_reader_test {
 
@@ -21,7 +15,7 @@ using namespace queue_reader_test;
 
 // Unlike TensorFlow's, every reader can save its state: see queue_reader_resume_test.cpp.
 
-LEAT_TEST("queue_reader: counts records and files", "[input]") {
+LEAT_TEST("queue_reader: counts records and files") {
   names_queue q(99);
   identities reader(q);
   co_await fill(q, "A B C");
@@ -40,7 +34,7 @@ LEAT_TEST("queue_reader: counts records and files", "[input]") {
   CHECK(q.size() == 0);
 }
 
-LEAT_TEST("queue_reader: accepts file names while it reads", "[input]") {
+LEAT_TEST("queue_reader: accepts file names while it reads") {
   names_queue q(99);
   identities reader(q);
   for (int round = 0; round < 3; ++round) {
@@ -51,7 +45,7 @@ LEAT_TEST("queue_reader: accepts file names while it reads", "[input]") {
   CHECK(co_await next_value(reader) == "the end");
 }
 
-LEAT_TEST("queue_reader: saves and restores a state with stable bytes", "[input]") {
+LEAT_TEST("queue_reader: saves and restores a state with stable bytes") {
   names_queue q(99);
   identities reader(q);
   co_await fill(q, "X Y Z", false);
@@ -69,7 +63,7 @@ LEAT_TEST("queue_reader: saves and restores a state with stable bytes", "[input]
   CHECK(reader.num_records_produced() == 3);
 }
 
-TEST_CASE("queue_reader: invalid state bytes change nothing", "[input]") {
+TEST_CASE("queue_reader: invalid state bytes change nothing") {
   names_queue q(1);
   identities reader(q, {}, "my reader");
   const std::string good("\x08\x01\x10\x01\x18\x01\x22\x01X");
@@ -100,7 +94,7 @@ TEST_CASE("queue_reader: invalid state bytes change nothing", "[input]") {
   }
 }
 
-LEAT_TEST("queue_reader: reset forgets the current file, not the queue", "[input]") {
+LEAT_TEST("queue_reader: reset forgets the current file, not the queue") {
   names_queue q(99);
   identities reader(q);
   co_await fill(q, "X Y Z", false);
@@ -115,161 +109,140 @@ LEAT_TEST("queue_reader: reset forgets the current file, not the queue", "[input
   CHECK(co_await next_value(reader) == "K");
 }
 
-TEST_CASE("queue_reader: a missing file is an error that names it, then the next follows",
-          "[input]") {
-  in_world([](world& w) -> task<> {
-    w.files().write_file("/good", "one\ntwo\n");
-    names_queue q(9);
-    co_await fill(q, "/missing /good");
-    lines reader(q);
-    const std::string said = co_await error_of_read(reader, errc::not_found);
-    CHECK(said.find("/missing") != std::string::npos);
-    CHECK(co_await next_key(reader) == "/good:1");
-  });
+LEAT_WORLD_TEST("queue_reader: a missing file is an error that names it, then the next follows") {
+  w.files().write_file("/good", "one\ntwo\n");
+  names_queue q(9);
+  co_await fill(q, "/missing /good");
+  lines reader(q);
+  const std::string said = co_await error_of_read(reader, errc::not_found);
+  CHECK(contains(said, "/missing"));
+  CHECK(co_await next_key(reader) == "/good:1");
 }
 
-TEST_CASE("queue_reader: skips a missing file according to the policy", "[input]") {
-  in_world([](world& w) -> task<> {
-    w.files().write_file("/good", "one\n");
-    names_queue q(9);
-    co_await fill(q, "/missing /good /gone");
-    std::vector<leat::corruption_report> reports;
-    leat::line_reader_options options;
-    options.corruption.policy = leat::corruption_policy::skip_file;
-    options.corruption.on_report = [&](const leat::corruption_report& r) { reports.push_back(r); };
-    lines reader(q, options);
-    CHECK(co_await next_value(reader) == "one");
-    CHECK(co_await next_value(reader) == "the end");
-    REQUIRE(reports.size() == 2);
-    CHECK(reports[0].path == "/missing");
-    CHECK(reports[1].what.find("/gone") != std::string::npos);
-    CHECK(reader.reports() == 2);
-  });
+LEAT_WORLD_TEST("queue_reader: skips a missing file according to the policy") {
+  w.files().write_file("/good", "one\n");
+  names_queue q(9);
+  co_await fill(q, "/missing /good /gone");
+  std::vector<leat::corruption_report> reports;
+  leat::line_reader_options options;
+  options.corruption.policy = leat::corruption_policy::skip_file;
+  options.corruption.on_report = [&](const leat::corruption_report& r) { reports.push_back(r); };
+  lines reader(q, options);
+  CHECK(co_await next_value(reader) == "one");
+  CHECK(co_await next_value(reader) == "the end");
+  REQUIRE(reports.size() == 2);
+  CHECK(reports[0].path == "/missing");
+  CHECK(contains(reports[1].what, "/gone"));
+  CHECK(reader.reports() == 2);
 }
 
-TEST_CASE("queue_reader: max_reports counts over all files", "[input]") {
-  in_world([](world& w) -> task<> {
-    std::string damaged = tfrecord_file(3);
-    damaged[30] ^= 1;
-    names_queue q(9);
-    for (const char* name : {"/a", "/b", "/c"}) {
-      w.files().write_file(name, damaged);
-      co_await q.push(name);
-    }
-    q.close();
-    leat::tfrecord_reader_options options;
-    options.corruption.policy = leat::corruption_policy::resync;
-    options.corruption.max_reports = 2;
-    tfrecords reader(q, options);
-    for (int i = 0; i < 5; ++i) CHECK(co_await reader.read());
-    CHECK(reader.reports() == 2);
-    const std::string said = co_await error_of_read(reader, errc::data_loss);
-    CHECK(said.find("/c, record 1") != std::string::npos);
-  });
+LEAT_WORLD_TEST("queue_reader: max_reports counts over all files") {
+  std::string damaged = tfrecord_file(3);
+  damaged[30] ^= 1;
+  names_queue q(9);
+  for (const char* name : {"/a", "/b", "/c"}) {
+    w.files().write_file(name, damaged);
+    co_await q.push(name);
+  }
+  q.close();
+  leat::tfrecord_reader_options options;
+  options.corruption.policy = leat::corruption_policy::resync;
+  options.corruption.max_reports = 2;
+  tfrecords reader(q, options);
+  for (int i = 0; i < 5; ++i) CHECK(co_await reader.read());
+  CHECK(reader.reports() == 2);
+  const std::string said = co_await error_of_read(reader, errc::data_loss);
+  CHECK(contains(said, "/c, record 1"));
 }
 
-TEST_CASE("queue_reader: counts a file when its end is reached", "[input]") {
-  in_world([](world& w) -> task<> {
-    w.files().write_file("/a", "one\ntwo\n");
-    names_queue q(9);
-    co_await fill(q, "/a");
-    lines reader(q);
-    CHECK(co_await next_value(reader) == "one");
-    CHECK(co_await next_value(reader) == "two");
-    CHECK(reader.num_work_units_completed() == 0);
-    CHECK(co_await next_value(reader) == "the end");
-    CHECK(reader.num_work_units_completed() == 1);
-  });
+LEAT_WORLD_TEST("queue_reader: counts a file when its end is reached") {
+  w.files().write_file("/a", "one\ntwo\n");
+  names_queue q(9);
+  co_await fill(q, "/a");
+  lines reader(q);
+  CHECK(co_await next_value(reader) == "one");
+  CHECK(co_await next_value(reader) == "two");
+  CHECK(reader.num_work_units_completed() == 0);
+  CHECK(co_await next_value(reader) == "the end");
+  CHECK(reader.num_work_units_completed() == 1);
 }
 
-TEST_CASE("queue_reader: read_up_to returns records of one file", "[input]") {
-  in_world([](world& w) -> task<> {
-    w.files().write_file("/six", tfrecord_file(6));
-    w.files().write_file("/two", tfrecord_file(2));
-    names_queue q(9);
-    co_await fill(q, "/six /two");
-    tfrecords reader(q);
-    auto none = co_await reader.read_up_to(0);
-    REQUIRE(none);
-    CHECK(none->empty());
-    CHECK(q.size() == 2);
-    std::vector<std::size_t> sizes;
-    for (;;) {
-      auto some = co_await reader.read_up_to(3);
-      if (!some) break;
-      sizes.push_back(some->size());
-    }
-    CHECK(sizes == std::vector<std::size_t>{3, 3, 2});
-    CHECK(reader.num_records_produced() == 8);
-  });
+LEAT_WORLD_TEST("queue_reader: read_up_to returns records of one file") {
+  w.files().write_file("/six", tfrecord_file(6));
+  w.files().write_file("/two", tfrecord_file(2));
+  names_queue q(9);
+  co_await fill(q, "/six /two");
+  tfrecords reader(q);
+  auto none = co_await reader.read_up_to(0);
+  REQUIRE(none);
+  CHECK(none->empty());
+  CHECK(q.size() == 2);
+  std::vector<std::size_t> sizes;
+  for (;;) {
+    auto some = co_await reader.read_up_to(3);
+    if (!some) break;
+    sizes.push_back(some->size());
+  }
+  CHECK(sizes == std::vector<std::size_t>{3, 3, 2});
+  CHECK(reader.num_records_produced() == 8);
 }
 
-LEAT_TEST("queue_reader: refuses a negative count and changes nothing", "[input]") {
+LEAT_TEST("queue_reader: refuses a negative count and changes nothing") {
   names_queue q(9);
   co_await fill(q, "A B");
   identities reader(q, {}, "my reader");
   for (const std::ptrdiff_t count : {std::ptrdiff_t{-1}, PTRDIFF_MIN}) {
-    std::string said;
-    try {
-      static_cast<void>(co_await reader.read_up_to(static_cast<std::size_t>(count)));
-    } catch (const leat::failure& e) {
-      CHECK(e.code() == errc::invalid_argument);
-      said = e.what();
-    }
-    CHECK(said.find("my reader: count of read_up_to() is " + std::to_string(count)) == 0);
+    const std::string said = co_await message_of(reader.read_up_to(static_cast<std::size_t>(count)),
+                                                 errc::invalid_argument);
+    CHECK(said.starts_with("my reader: count of read_up_to() is " + std::to_string(count)));
   }
   CHECK(q.size() == 2);
   CHECK(reader.num_records_produced() == 0);
   CHECK(co_await next_value(reader) == "A");
 }
 
-TEST_CASE("queue_reader: read_up_to returns at most the count and in total all records",
-          "[input]") {
-  in_world([](world& w) -> task<> {
-    names expected;
-    for (const char* name : {"/0", "/1"}) {
-      w.files().write_file(name, tfrecord_file(7));
-      for (int i = 0; i < 7; ++i) {
-        expected.push_back(name + (":" + std::to_string(24 * i)) + "=record " + std::to_string(i));
-      }
+LEAT_WORLD_TEST("queue_reader: read_up_to returns at most the count and in total all records") {
+  names expected;
+  for (const char* name : {"/0", "/1"}) {
+    w.files().write_file(name, tfrecord_file(7));
+    for (int i = 0; i < 7; ++i) {
+      expected.push_back(name + (":" + std::to_string(24 * i)) + "=record " + std::to_string(i));
     }
-    names_queue q(9);
-    co_await fill(q, "/0 /1");
-    tfrecords reader(q);
-    names found;
-    for (;;) {
-      auto some = co_await reader.read_up_to(3);
-      if (!some) break;
-      CHECK(some->size() <= 3);
-      for (const auto& r : *some) found.push_back(r.key + "=" + r.value);
-    }
-    CHECK(found == expected);
-  });
+  }
+  names_queue q(9);
+  co_await fill(q, "/0 /1");
+  tfrecords reader(q);
+  names found;
+  for (;;) {
+    auto some = co_await reader.read_up_to(3);
+    if (!some) break;
+    CHECK(some->size() <= 3);
+    for (const auto& r : *some) found.push_back(r.key + "=" + r.value);
+  }
+  CHECK(found == expected);
 }
 
-TEST_CASE("queue_reader: read_up_to returns its records, and the next call fails", "[input]") {
-  in_world([](world& w) -> task<> {
-    std::string damaged = tfrecord_file(4);
-    damaged[2 * 24 + 14] ^= 1;
-    w.files().write_file("/a", damaged);
-    names_queue q(9);
-    co_await fill(q, "/a");
-    tfrecords reader(q);
-    auto some = co_await reader.read_up_to(10);
-    REQUIRE(some);
-    CHECK(some->size() == 2);
-    CHECK(reader.num_records_produced() == 2);
-    for (int i = 0; i < 2; ++i) {
-      const std::string said = co_await error_of_read(reader, errc::data_loss);
-      CHECK(said.find("record 2 at offset 48") != std::string::npos);
-    }
-  });
+LEAT_WORLD_TEST("queue_reader: read_up_to returns its records, and the next call fails") {
+  std::string damaged = tfrecord_file(4);
+  damaged[2 * 24 + 14] ^= 1;
+  w.files().write_file("/a", damaged);
+  names_queue q(9);
+  co_await fill(q, "/a");
+  tfrecords reader(q);
+  auto some = co_await reader.read_up_to(10);
+  REQUIRE(some);
+  CHECK(some->size() == 2);
+  CHECK(reader.num_records_produced() == 2);
+  for (int i = 0; i < 2; ++i) {
+    const std::string said = co_await error_of_read(reader, errc::data_loss);
+    CHECK(contains(said, "record 2 at offset 48"));
+  }
 }
 
-LEAT_TEST("queue_reader: a reader that waits for a name does not block others", "[input]") {
+LEAT_TEST("queue_reader: a reader that waits for a name does not block others") {
   names_queue queues[3] = {names_queue(1), names_queue(1), names_queue(1)};
   std::string order;
-  leat::task_group group;
+  task_group group;
   for (names_queue& q : queues) {
     group.spawn([](names_queue& from, std::string& out) -> task<> {
       identities reader(from);
@@ -286,10 +259,10 @@ LEAT_TEST("queue_reader: a reader that waits for a name does not block others", 
   CHECK(order == "210");
 }
 
-LEAT_TEST("queue_reader: counters are available while it waits for a name", "[input]") {
+LEAT_TEST("queue_reader: counters are available while it waits for a name") {
   names_queue q(1);
   identities reader(q);
-  leat::task_group group;
+  task_group group;
   group.spawn([](identities& r) -> task<> { CHECK(co_await next_value(r) == "the end"); }(reader));
   co_await leat::this_task::yield();
   CHECK(reader.num_records_produced() == 0);
@@ -317,7 +290,7 @@ task<bool> read_one(lines& reader, leat::fifo_queue<std::string>& to) {
   co_return co_await to.push(std::move(r->value));
 }
 
-TEST_CASE("queue_reader: the consumer receives the error of a missing file", "[input]") {
+TEST_CASE("queue_reader: the consumer receives the error of a missing file") {
   for (const bool coordinated : {true, false}) {
     in_world([&](world& w) -> task<> {
       w.files().write_file("/good", "one\n");
@@ -328,14 +301,14 @@ TEST_CASE("queue_reader: the consumer receives the error of a missing file", "[i
       leat::queue_runner runner(to);
       runner.add([&] { return read_one(reader, to); });
       leat::coordinator coord;
-      leat::task_group group;
+      task_group group;
       if (coordinated) {
         runner.start(coord);
       } else {
         runner.start(group);
       }
       const std::string said = co_await consume(to);
-      CHECK(said.find("/missing") != std::string::npos);
+      CHECK(contains(said, "/missing"));
       std::string joined;
       try {
         co_await coord.join();
@@ -350,7 +323,7 @@ TEST_CASE("queue_reader: the consumer receives the error of a missing file", "[i
 
 // ---------------------------------------------------------------------------------- D. lines
 
-TEST_CASE("queue_reader: reads lines of two files with their keys", "[input]") {
+TEST_CASE("queue_reader: reads lines of two files with their keys") {
   for (const std::string end : {"\n", "\r\n"}) {
     for (const std::size_t header : {0U, 1U}) {
       in_world([&](world& w) -> task<> {
@@ -380,112 +353,99 @@ TEST_CASE("queue_reader: reads lines of two files with their keys", "[input]") {
   }
 }
 
-TEST_CASE("queue_reader: skips and counts files without records", "[input]") {
-  in_world([](world& w) -> task<> {
-    w.files().write_file("/empty", "");
-    w.files().write_file("/two", "1\n2\n");
-    w.files().write_file("/seven", "1\n2\n3\n4\n5\n6\n7\n");
-    names_queue q(9);
-    co_await fill(q, "/empty /two /seven");
-    lines reader(q, {.skip_header_lines = 5});
-    CHECK(co_await next_key(reader) == "/seven:6");
-    CHECK(co_await next_key(reader) == "/seven:7");
-    CHECK(co_await next_key(reader) == "the end");
-    CHECK(reader.num_work_units_completed() == 3);
-    CHECK(reader.num_records_produced() == 2);
-  });
+LEAT_WORLD_TEST("queue_reader: skips and counts files without records") {
+  w.files().write_file("/empty", "");
+  w.files().write_file("/two", "1\n2\n");
+  w.files().write_file("/seven", "1\n2\n3\n4\n5\n6\n7\n");
+  names_queue q(9);
+  co_await fill(q, "/empty /two /seven");
+  lines reader(q, {.skip_header_lines = 5});
+  CHECK(co_await next_key(reader) == "/seven:6");
+  CHECK(co_await next_key(reader) == "/seven:7");
+  CHECK(co_await next_key(reader) == "the end");
+  CHECK(reader.num_work_units_completed() == 3);
+  CHECK(reader.num_records_produced() == 2);
 }
 
 // ------------------------------------------------------------------------------ F. whole files
 
-TEST_CASE("queue_reader: reads complete files", "[input]") {
-  in_world([](world& w) -> task<> {
-    const names contents = {"One\na\nb\n", "Two\nC\nD", "Three x, y, z"};
-    names_queue q(9);
-    wholes reader(q);
-    for (std::size_t i = 0; i < 3; ++i) w.files().write_file("/" + std::to_string(i), contents[i]);
-    for (int round = 0; round < 2; ++round) {
-      co_await fill(q, "/0 /1 /2", round == 1);
-      for (std::size_t i = 0; i < 3; ++i) {
-        const auto r = co_await reader.read();
-        CHECK(r->key == "/" + std::to_string(i));
-        CHECK(r->value == contents[i]);
-      }
+LEAT_WORLD_TEST("queue_reader: reads complete files") {
+  const names contents = {"One\na\nb\n", "Two\nC\nD", "Three x, y, z"};
+  names_queue q(9);
+  wholes reader(q);
+  for (std::size_t i = 0; i < 3; ++i) w.files().write_file("/" + std::to_string(i), contents[i]);
+  for (int round = 0; round < 2; ++round) {
+    co_await fill(q, "/0 /1 /2", round == 1);
+    for (std::size_t i = 0; i < 3; ++i) {
+      const auto r = co_await reader.read();
+      CHECK(r->key == "/" + std::to_string(i));
+      CHECK(r->value == contents[i]);
     }
-    CHECK(co_await next_value(reader) == "the end");
-  });
+  }
+  CHECK(co_await next_value(reader) == "the end");
 }
 
-TEST_CASE("queue_reader: restores the state of a whole_file_reader", "[input]") {
-  in_world([](world& w) -> task<> {
-    w.files().write_file("/0", "zero");
-    names_queue q(9);
-    co_await fill(q, "/0");
-    wholes first(q);
-    CHECK(co_await next_value(first) == "zero");
-    wholes second(q);
-    second.restore_state(first.serialize_state());
-    CHECK(second.num_records_produced() == 1);
-    CHECK(second.num_work_units_completed() == 1);
-  });
+LEAT_WORLD_TEST("queue_reader: restores the state of a whole_file_reader") {
+  w.files().write_file("/0", "zero");
+  names_queue q(9);
+  co_await fill(q, "/0");
+  wholes first(q);
+  CHECK(co_await next_value(first) == "zero");
+  wholes second(q);
+  second.restore_state(first.serialize_state());
+  CHECK(second.num_records_produced() == 1);
+  CHECK(second.num_work_units_completed() == 1);
 }
 
-TEST_CASE("queue_reader: a producer that was never started is an error after 60 s", "[input]") {
-  in_world([](world& w) -> task<> {
-    w.files().write_file("/a", "one\n");
-    std::vector<std::string> all(1, "/a");
-    leat::producer_options options;
-    options.num_epochs = 1;
-    options.name = "filenames";
-    leat::string_input_producer producer(std::move(all), options);
-    lines reader(producer.queue());
-    const leat::time_point begin = w.now();
-    const std::string said = co_await error_of_read(reader, errc::deadline_exceeded);
-    CHECK(said.find("producer 'filenames' was never started: call its start(coordinator)") !=
-          std::string::npos);
-    CHECK(w.now() - begin >= std::chrono::seconds(60));
-    // Continues with the same reader after the producer starts.
-    leat::coordinator coord;
-    producer.start(coord);
-    CHECK(co_await next_value(reader) == "one");
-    CHECK(co_await next_value(reader) == "the end");
-    co_await coord.join();
-  });
+LEAT_WORLD_TEST("queue_reader: a producer that was never started is an error after 60 s") {
+  w.files().write_file("/a", "one\n");
+  std::vector<std::string> all(1, "/a");
+  leat::producer_options options;
+  options.num_epochs = 1;
+  options.name = "filenames";
+  leat::string_input_producer producer(std::move(all), options);
+  lines reader(producer.queue());
+  const leat::time_point begin = w.now();
+  const std::string said = co_await error_of_read(reader, errc::deadline_exceeded);
+  CHECK(contains(said, "producer 'filenames' was never started: call its start(coordinator)"));
+  CHECK(w.now() - begin >= std::chrono::seconds(60));
+  // Continues with the same reader after the producer starts.
+  leat::coordinator coord;
+  producer.start(coord);
+  CHECK(co_await next_value(reader) == "one");
+  CHECK(co_await next_value(reader) == "the end");
+  co_await coord.join();
 }
 
-TEST_CASE("queue_reader: a producer may be started during the wait", "[input]") {
-  in_world([](world& w) -> task<> {
-    w.files().write_file("/a", "one\n");
-    std::vector<std::string> all(1, "/a");
-    leat::producer_options options;
-    options.num_epochs = 1;
-    leat::string_input_producer producer(std::move(all), options);
-    leat::coordinator coord;
-    leat::task_group group;
-    group.spawn([](auto& names, leat::coordinator& c) -> task<> {
-      co_await leat::sleep_for(std::chrono::seconds(30));
-      names.start(c);
-    }(producer, coord));
-    lines reader(producer.queue());
-    CHECK(co_await next_value(reader) == "one");
-    co_await group.join();
-    co_await coord.join();
-  });
+LEAT_WORLD_TEST("queue_reader: a producer may be started during the wait") {
+  w.files().write_file("/a", "one\n");
+  std::vector<std::string> all(1, "/a");
+  leat::producer_options options;
+  options.num_epochs = 1;
+  leat::string_input_producer producer(std::move(all), options);
+  leat::coordinator coord;
+  task_group group;
+  group.spawn([](auto& names, leat::coordinator& c) -> task<> {
+    co_await leat::sleep_for(std::chrono::seconds(30));
+    names.start(c);
+  }(producer, coord));
+  lines reader(producer.queue());
+  CHECK(co_await next_value(reader) == "one");
+  co_await group.join();
+  co_await coord.join();
 }
 
-TEST_CASE("queue_reader: waits without a limit for a queue without a producer", "[input]") {
-  in_world([](world& w) -> task<> {
-    w.files().write_file("/a", "one\n");
-    names_queue names(1, "names");
-    leat::task_group group;
-    group.spawn([](names_queue& q) -> task<> {
-      co_await leat::sleep_for(std::chrono::minutes(5));
-      co_await fill(q, "/a");
-    }(names));
-    lines reader(names);
-    CHECK(co_await next_value(reader) == "one");
-    co_await group.join();
-  });
+LEAT_WORLD_TEST("queue_reader: waits without a limit for a queue without a producer") {
+  w.files().write_file("/a", "one\n");
+  names_queue names(1, "names");
+  task_group group;
+  group.spawn([](names_queue& q) -> task<> {
+    co_await leat::sleep_for(std::chrono::minutes(5));
+    co_await fill(q, "/a");
+  }(names));
+  lines reader(names);
+  CHECK(co_await next_value(reader) == "one");
+  co_await group.join();
 }
 
 }  // namespace queue_reader_test

@@ -26,7 +26,7 @@ std::string refused(tensor_tuple columns) {
   return refusal([&] { return slice_input_producer(std::move(columns)).queue().size(); });
 }
 
-LEAT_TEST("slice_input_producer: returns rows of all columns together and in order", "[input]") {
+LEAT_TEST("slice_input_producer: returns rows of all columns together and in order") {
   slice_input_producer p(tensor_tuple(letters(), primes()), {.num_epochs = 3, .shuffle = false});
   const names out = texts_of(co_await all_of(p));
   names expected;
@@ -36,16 +36,14 @@ LEAT_TEST("slice_input_producer: returns rows of all columns together and in ord
   CHECK(out == expected);
 }
 
-LEAT_TEST("slice_input_producer: all orders of four are equally likely, and rows stay together",
-          "[input]") {
+LEAT_TEST("slice_input_producer: all orders of four are equally likely, and rows stay together") {
   slice_input_producer p(tensor_tuple(letters(), primes()), {.num_epochs = 1200, .seed = 5});
   const names out = texts_of(co_await all_of(p));
   REQUIRE(out.size() == 4800);
   check_orders(out, 4, 24, 31, 69);
 }
 
-LEAT_TEST("slice_input_producer: elements have the columns' names, and rows of any shape",
-          "[input]") {
+LEAT_TEST("slice_input_producer: elements have the columns' names, and rows of any shape") {
   auto columns = tensor_tuple::named({{"image", tensor::of<float>({2, 2, 1}, {1, 2, 3, 4})},
                                       {"label", tensor::of<std::uint8_t>({2}, {8, 9})}});
   slice_input_producer p(columns, {.num_epochs = 1, .shuffle = false});
@@ -57,7 +55,7 @@ LEAT_TEST("slice_input_producer: elements have the columns' names, and rows of a
   CHECK_FALSE(out[1]["image"].is_shared());
 }
 
-LEAT_TEST("slice_input_producer: more rows than fit", "[input]") {
+LEAT_TEST("slice_input_producer: more rows than fit") {
   std::vector<float> values;
   for (int i = 0; i < 20; ++i) values.push_back(static_cast<float>(i));
   const tensor rows = tensor::of({10, 2}, std::span<const float>(values));
@@ -70,13 +68,13 @@ LEAT_TEST("slice_input_producer: more rows than fit", "[input]") {
   CHECK(p.queue().statistics().peak_size == 3);
 }
 
-TEST_CASE("slice_input_producer: refuses no columns and columns without rows", "[input]") {
+TEST_CASE("slice_input_producer: refuses no columns and columns without rows") {
   CHECK(contains(refused({}), "no columns"));
   CHECK(contains(refused(tensor_tuple(tensor::of<float>({0}, {}))), "rows is empty"));
   CHECK(contains(refused(tensor_tuple(letters(), tensor::scalar(1.0F))), "column 1 is a scalar"));
 }
 
-TEST_CASE("slice_input_producer: refuses columns of different lengths and names both", "[input]") {
+TEST_CASE("slice_input_producer: refuses columns of different lengths and names both") {
   const tensor three = tensor::of<float>({3}, {1, 2, 3});
   CHECK(contains(refused(tensor_tuple(three, letters())), "column 0 has 3 rows, column 1 has 4"));
   CHECK(contains(refused(tensor_tuple::named({{"x", letters()}, {"y", primes()}, {"z", three}})),

@@ -1,25 +1,14 @@
 #include "leat/input/tensor_batcher.hpp"
 
-#include <chrono>
 #include <map>
-#include <memory>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
-#include "leat/async/async_generator.hpp"
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
 #include "leat/codec/example/example_builder.hpp"
 #include "leat/codec/example/example_parser.hpp"
 #include "leat/input/range_input_producer.hpp"
-#include "leat/queue/fifo_queue.hpp"
-#include "leat/queue/memory_budget.hpp"
+#include "leat/queue.hpp"
 #include "pipeline/batching.hpp"
 #include "support/leat_test.hpp"
-#include "support/refusal.hpp"
 
 // Behavior of tensor batchers beyond the cases of TensorFlow's tests.
 
@@ -27,12 +16,9 @@ namespace tensor_batcher_test {
 
 using namespace batching;
 using leat::tensor_batcher;
-using leat_test::refusal;
-using namespace std::chrono_literals;
 using sizes = std::vector<std::size_t>;
 
-LEAT_TEST("tensor_batcher: elements of several tasks enter in the order of their calls",
-          "[input]") {
+LEAT_TEST("tensor_batcher: elements of several tasks enter in the order of their calls") {
   // Each call takes a different time.
   struct slow {
     std::int64_t next = 0;
@@ -63,7 +49,7 @@ leat::async_generator<leat::tensor_tuple> numbers_below(std::int64_t limit) {
   }
 }
 
-LEAT_TEST("tensor_batcher: a generator is a source of elements", "[input]") {
+LEAT_TEST("tensor_batcher: a generator is a source of elements") {
   tensor_batcher b(number_spec(), {.batch_size = 7});
   auto outside = numbers_below(20);
   b.add([&outside] { return outside.next(); });
@@ -76,12 +62,12 @@ LEAT_TEST("tensor_batcher: a generator is a source of elements", "[input]") {
   CHECK(values_of(same) == from_to(0, 20));
 }
 
-LEAT_TEST("tensor_batcher: an error keeps its place in that order", "[input]") {
+LEAT_TEST("tensor_batcher: an error keeps its place in that order") {
   struct failing {
     std::int64_t next = 0;
     task<element> operator()() {
       const std::int64_t x = next++;
-      if (x == 20) throw leat::failure(leat::errc::data_loss, "record 20");
+      if (x == 20) throw leat::failure(errc::data_loss, "record 20");
       co_await leat::sleep_for(std::chrono::milliseconds(5));
       co_return one(x);
     }
@@ -102,11 +88,11 @@ LEAT_TEST("tensor_batcher: an error keeps its place in that order", "[input]") {
   CHECK_THROWS_AS(co_await coord.join(), leat::failure);
 }
 
-LEAT_TEST("tensor_batcher: an error whose turn does not come is kept", "[input]") {
+LEAT_TEST("tensor_batcher: an error whose turn does not come is kept") {
   struct failing {
     int calls = 0;
     task<element> operator()() {
-      if (calls++ > 0) throw leat::failure(leat::errc::data_loss, "second call");
+      if (calls++ > 0) throw leat::failure(errc::data_loss, "second call");
       co_await leat::sleep_for(std::chrono::hours(1));
       co_return std::nullopt;
     }
@@ -121,17 +107,17 @@ LEAT_TEST("tensor_batcher: an error whose turn does not come is kept", "[input]"
   CHECK(coord.secondary_errors().size() == 1);
 }
 
-LEAT_TEST("tensor_batcher: without a coordinator an error comes to the consumer too", "[input]") {
+LEAT_TEST("tensor_batcher: without a coordinator an error comes to the consumer too") {
   struct failing {
     task<element> operator()() {
       co_await leat::this_task::yield();
-      throw leat::failure(leat::errc::not_found, "/data/x is not there");
+      throw leat::failure(errc::not_found, "/data/x is not there");
     }
   };
   tensor_batcher b(number_spec(), {.batch_size = 6});
   b.add(failing());
   b.add(count_to(8, one));
-  leat::task_group group;
+  task_group group;
   b.start(group);
   std::vector<std::size_t> got;
   std::string said;
@@ -151,7 +137,7 @@ LEAT_TEST("tensor_batcher: without a coordinator an error comes to the consumer 
   CHECK(joined == said);
 }
 
-LEAT_TEST("tensor_batcher: queued elements stay within max_size", "[input]") {
+LEAT_TEST("tensor_batcher: queued elements stay within max_size") {
   leat::memory_budget budget(200, "ram");
   tensor_batcher b(number_spec(), {.batch_size = 5, .capacity = 1000, .budget = &budget});
   b.add(count_to(200, one));
@@ -161,16 +147,16 @@ LEAT_TEST("tensor_batcher: queued elements stay within max_size", "[input]") {
   CHECK(budget.statistics().peak > 0);
 
   tensor_batcher small(number_spec(), {.batch_size = 1, .max_weight = 4});
-  leat::errc code{};
+  errc code{};
   try {
     static_cast<void>(co_await small.push(one(1)));
   } catch (const leat::failure& e) {
-    code = static_cast<leat::errc>(e.code().value());
+    code = static_cast<errc>(e.code().value());
   }
-  CHECK(code == leat::errc::resource_exhausted);
+  CHECK(code == errc::resource_exhausted);
 }
 
-LEAT_TEST("tensor_batcher: keeps elements that cannot be batched", "[input]") {
+LEAT_TEST("tensor_batcher: keeps elements that cannot be batched") {
   tensor_batcher b(batch_spec({{.type = dtype::int64, .shape = {any, any}}}),
                    {.batch_size = 2, .dynamic_pad = true});
   const std::int64_t huge = std::int64_t{1} << 40;
@@ -184,51 +170,50 @@ LEAT_TEST("tensor_batcher: keeps elements that cannot be batched", "[input]") {
     try {
       static_cast<void>(co_await b.next());
     } catch (const leat::failure& e) {
-      refused += e.code() == leat::errc::invalid_argument ? 1 : 0;
+      refused += e.code() == errc::invalid_argument ? 1 : 0;
     }
   }
   CHECK(refused == 2);
 }
 
-TEST_CASE("tensor_batcher: accepts elements that threads push", "[input]") {
+TEST_CASE("tensor_batcher: accepts elements that threads push") {
   tensor_batcher b(number_and_text(), {.batch_size = 4, .capacity = 2});
   std::thread pushing([&] {
-    CHECK(b.wait_push(pair(0, "a")));
+    CHECK(leat::block_on(b.push(pair(0, "a"))));
     const std::vector<std::string> texts(9, "b");
-    CHECK(b.wait_push_many(tensor_tuple(vector_of(from_to(1, 10)),
-                                        tensor::of({9}, std::span<const std::string>(texts)))) ==
+    CHECK(leat::block_on(b.push_many(tensor_tuple(
+              vector_of(from_to(1, 10)), tensor::of({9}, std::span<const std::string>(texts))))) ==
           9);
     b.close();
   });
   batches all;
-  while (auto batch = b.wait_next()) all.push_back(std::move(*batch));
+  while (auto batch = leat::block_on(b.next())) all.push_back(std::move(*batch));
   pushing.join();
   CHECK(rows_of(all) == sizes{4, 4, 2});
   CHECK(values_of(all) == from_to(0, 10));
-  CHECK(refusal([&] { return b.wait_push(one(1)); }) != "");
+  CHECK(refusal([&] { return leat::block_on(b.push(one(1))); }) != "");
 }
 
-TEST_CASE("tensor_batcher: wait_push and wait_next respect their limits", "[input]") {
-  using namespace std::chrono_literals;
+TEST_CASE("tensor_batcher: wait_push and wait_next respect their limits") {
   tensor_batcher b(number_spec(), {.batch_size = 2, .capacity = 2});
-  CHECK(b.wait_push(one(0), 24h));
-  CHECK_THROWS_AS(b.wait_next(1ms), leat::failure);
+  CHECK(leat::block_on(b.push(one(0)), 24h));
+  CHECK_THROWS_AS(leat::block_on(b.next(), 1ms), leat::failure);
   std::size_t in = 9;
   try {
-    b.wait_push_many(tensor_tuple(vector_of(from_to(1, 3))), 1ms);
+    leat::block_on(b.push_many(tensor_tuple(vector_of(from_to(1, 3)))), 1ms);
   } catch (const leat::partial_push_error& e) {
     in = e.count();
   }
   CHECK(in == 1);
-  CHECK_THROWS_AS(b.wait_push(one(2), 1ms), leat::failure);
+  CHECK_THROWS_AS(leat::block_on(b.push(one(2)), 1ms), leat::failure);
   batches all;
-  all.push_back(*b.wait_next(24h));
-  CHECK(b.wait_push_many(tensor_tuple(vector_of(from_to(2, 4))), 24h) == 2);
-  all.push_back(*b.wait_next(24h));
+  all.push_back(*leat::block_on(b.next(), 24h));
+  CHECK(leat::block_on(b.push_many(tensor_tuple(vector_of(from_to(2, 4)))), 24h) == 2);
+  all.push_back(*leat::block_on(b.next(), 24h));
   CHECK(values_of(all) == from_to(0, 4));
 }
 
-LEAT_TEST("tensor_batcher: a push to a closed queue adds nothing", "[input]") {
+LEAT_TEST("tensor_batcher: a push to a closed queue adds nothing") {
   tensor_batcher b(number_spec(), {.batch_size = 4});
   b.close();
   CHECK_FALSE(co_await b.push(one(1)));
@@ -236,11 +221,10 @@ LEAT_TEST("tensor_batcher: a push to a closed queue adds nothing", "[input]") {
   const tensor_tuple of_none(vector_of(numbers()));
   CHECK(co_await b.push_many(two) == 0);
   CHECK(co_await b.push_many(of_none) == 0);
-  const auto none = co_await b.next();
-  CHECK_FALSE(none);
+  CHECK_FALSE(co_await b.next());
 }
 
-LEAT_TEST("tensor_batcher: batches elements of another queue", "[input]") {
+LEAT_TEST("tensor_batcher: batches elements of another queue") {
   leat::fifo_queue<tensor_tuple> elements(4);
   tensor_batcher b(number_spec(), {.batch_size = 3});
   b.add([&] { return elements.pop(); });
@@ -253,7 +237,7 @@ LEAT_TEST("tensor_batcher: batches elements of another queue", "[input]") {
   CHECK(columns_of(all) == std::vector<numbers>{{0, 1, 2}, {3}});
 }
 
-LEAT_TEST("tensor_batcher: batches parsed Examples, one by one and all at once", "[input]") {
+LEAT_TEST("tensor_batcher: batches parsed Examples, one by one and all at once") {
   const leat::example_parser parser({{"label", leat::fixed_len_feature{.type = dtype::int64}},
                                      {"words", leat::var_len_feature{.type = dtype::string}}});
   std::vector<std::string> records;
@@ -280,7 +264,7 @@ LEAT_TEST("tensor_batcher: batches parsed Examples, one by one and all at once",
   }
 }
 
-TEST_CASE("tensor_batcher: sources and consumers on several threads", "[input]") {
+TEST_CASE("tensor_batcher: sources and consumers on several threads") {
   leat::runtime threads({.threads = 3});
   leat::tensor_shuffle_batcher b(
       number_and_text(), {.batch_size = 16, .capacity = 64, .min_after_dequeue = 32, .seed = 1});
@@ -299,7 +283,7 @@ TEST_CASE("tensor_batcher: sources and consumers on several threads", "[input]")
   const auto run = [&]() -> task<> {
     leat::coordinator coord;
     b.start(coord);
-    leat::task_group consumers;
+    task_group consumers;
     for (std::size_t i = 0; i < 3; ++i) {
       consumers.spawn_on(threads.get_scheduler(i), consume(b, got[i]));
     }
@@ -321,7 +305,7 @@ TEST_CASE("tensor_batcher: sources and consumers on several threads", "[input]")
   for (const auto& [x, times] : seen) CHECK(times == 3);
 }
 
-LEAT_TEST("tensor_batcher: accepts a move-only source", "[input]") {
+LEAT_TEST("tensor_batcher: accepts a move-only source") {
   struct owning {
     std::unique_ptr<std::int64_t> next;
     task<element> operator()() {
@@ -340,26 +324,26 @@ task<std::string> complaint_of(tensor_batcher& b) {
   try {
     (void)co_await b.next();
   } catch (const leat::failure& e) {
-    if (e.code() == leat::errc::deadline_exceeded) co_return leat_test::without_code_message(e);
+    if (e.code() == errc::deadline_exceeded) co_return leat_test::without_code_message(e);
   }
   co_return "";
 }
 
-LEAT_TEST("tensor_batcher: fails instead of waiting forever if it has no source", "[input]") {
+LEAT_TEST("tensor_batcher: fails instead of waiting forever if it has no source") {
   tensor_batcher b(number_spec(), {.batch_size = 4, .name = "samples", .patience = 5s});
   const std::string hungry =
       "batcher 'samples': no batch for 5.000000 s, the queue has 0 of the 4 required elements: "
       "no source was added; call add(), or push elements and call close()";
   CHECK(co_await complaint_of(b) == hungry);
   for (std::int64_t i = 0; i < 3; ++i) (void)co_await b.push(one(i));
-  CHECK(leat_test::contains(co_await complaint_of(b), "3 of the 4 required elements"));
+  CHECK(contains(co_await complaint_of(b), "3 of the 4 required elements"));
   // The timeouts removed no element, and the batcher continues.
   (void)co_await b.push(one(3));
   b.close();
   CHECK(values_of(co_await rest_of(b)) == from_to(0, 4));
 }
 
-LEAT_TEST("tensor_batcher: patience reports sources that were not started or are slow", "[input]") {
+LEAT_TEST("tensor_batcher: patience reports sources that were not started or are slow") {
   struct slow {
     task<element> operator()() {
       co_await leat::sleep_for(100s);
@@ -369,16 +353,16 @@ LEAT_TEST("tensor_batcher: patience reports sources that were not started or are
   tensor_batcher b(number_spec(), {.batch_size = 4, .patience = 5s});
   b.add(slow());
   const std::string unstarted = co_await complaint_of(b);
-  CHECK(leat_test::contains(unstarted, "start() was never called"));
+  CHECK(contains(unstarted, "start() was never called"));
   leat::coordinator coord;
   b.start(coord);
   const std::string waiting = co_await complaint_of(b);
-  CHECK(leat_test::contains(waiting, "sources have not delivered enough"));
+  CHECK(contains(waiting, "sources have not delivered enough"));
   coord.request_stop();
   co_await coord.join();
 }
 
-LEAT_TEST("tensor_batcher: patience names a producer that was never started", "[input]") {
+LEAT_TEST("tensor_batcher: patience names a producer that was never started") {
   struct source {
     leat::range_input_producer& from;
     task<element> operator()() {
@@ -394,25 +378,25 @@ LEAT_TEST("tensor_batcher: patience names a producer that was never started", "[
   leat::coordinator coord;
   b.start(coord);
   started.start(coord);
-  CHECK(leat_test::contains(co_await complaint_of(b),
-                            "sources have not delivered enough; "
-                            "call start(coordinator) of producer 'count'"));
+  CHECK(contains(co_await complaint_of(b),
+                 "sources have not delivered enough; "
+                 "call start(coordinator) of producer 'count'"));
   count.start(coord);
   CHECK(values_of(co_await rest_of(b)) == from_to(0, 4));
   coord.request_stop();
   co_await coord.join();
 }
 
-LEAT_TEST("tensor_batcher: the deadline of a source is not its patience", "[input]") {
+LEAT_TEST("tensor_batcher: the deadline of a source is not its patience") {
   struct late {
     task<element> operator()() {
-      throw leat::failure(leat::errc::deadline_exceeded, "the source is late");
+      throw leat::failure(errc::deadline_exceeded, "the source is late");
       co_return std::nullopt;
     }
   };
   tensor_batcher b(number_spec(), {.batch_size = 4, .patience = 5s});
   b.add(late());
-  leat::task_group group;
+  task_group group;
   b.start(group);
   CHECK(co_await complaint_of(b) == "the source is late");
   std::string joined;
@@ -424,13 +408,12 @@ LEAT_TEST("tensor_batcher: the deadline of a source is not its patience", "[inpu
   CHECK(joined == "the source is late");
 }
 
-TEST_CASE("tensor_batcher: a patience of 0 is refused", "[input]") {
-  CHECK(leat_test::contains(refusal([] {
-                              tensor_batcher b(number_spec(),
-                                               {.batch_size = 4, .name = "b", .patience = 0s});
-                              return b.batch_size();
-                            }),
-                            "batcher 'b': patience must be above 0"));
+TEST_CASE("tensor_batcher: a patience of 0 is refused") {
+  CHECK(contains(refusal([] {
+                   tensor_batcher b(number_spec(), {.batch_size = 4, .name = "b", .patience = 0s});
+                   return b.batch_size();
+                 }),
+                 "batcher 'b': patience must be above 0"));
 }
 
 }  // namespace tensor_batcher_test

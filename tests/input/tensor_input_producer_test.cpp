@@ -1,7 +1,7 @@
 #include "leat/input/tensor_input_producer.hpp"
 
 #include "input/producing.hpp"
-#include "leat/async/this_task.hpp"
+#include "support/leat_test.hpp"
 
 using namespace producing;
 using leat::shape;
@@ -32,42 +32,41 @@ void check_rows(const std::vector<tensor>& out) {
   }
 }
 
-LEAT_TEST("tensor_input_producer: returns the rows in order in each epoch", "[input]") {
+LEAT_TEST("tensor_input_producer: returns the rows in order in each epoch") {
   tensor_input_producer p(numbers(), {.num_epochs = 2, .shuffle = false});
   CHECK(p.element_shape() == shape{4});
   const std::vector<tensor> out = co_await all_of(p);
   check_rows(out);
 }
 
-LEAT_TEST("tensor_input_producer: accepts a tensor found at run time with a known row shape",
-          "[input]") {
+LEAT_TEST("tensor_input_producer: accepts a tensor found at run time with a known row shape") {
   tensor_input_producer p(find_numbers, shape{4}, {.num_epochs = 2, .shuffle = false});
   const std::vector<tensor> out = co_await all_of(p);
   check_rows(out);
 }
 
-TEST_CASE("tensor_input_producer: needs element_shape for a tensor found at run time", "[input]") {
+TEST_CASE("tensor_input_producer: needs element_shape for a tensor found at run time") {
   const std::string said =
       refusal([] { return tensor_input_producer(find_numbers, std::nullopt).queue().size(); });
   CHECK(contains(said, "set element_shape"));
 }
 
-TEST_CASE("tensor_input_producer: refuses a tensor without rows or with other rows", "[input]") {
+TEST_CASE("tensor_input_producer: refuses a tensor without rows or with other rows") {
   const auto refused = [](tensor rows, shape row) {
     return refusal([&] { return tensor_input_producer(std::move(rows), row).queue().size(); });
   };
-  CHECK(contains(refusal([] { return tensor_input_producer(tensor::scalar(1.0F)).queue().size(); }),
-                 "tensor is a scalar, must have rows"));
+  CHECK_FAILS(errc::invalid_argument, "tensor is a scalar, must have rows",
+              tensor_input_producer(tensor::scalar(1.0F)).queue().size());
   CHECK(contains(refused(tensor(leat::dtype::int32, {0, 4}), {4}), "rows is empty"));
   CHECK(contains(refused(numbers(), {5}), "rows have the shape [4], but element_shape is [5]"));
   CHECK(refused(numbers(), {4}).empty());
 }
 
-LEAT_TEST("tensor_input_producer: the consumer receives the error of a found tensor", "[input]") {
+LEAT_TEST("tensor_input_producer: the consumer receives the error of a found tensor") {
   tensor_input_producer other(find_numbers, shape{5});
   const end wrong = co_await end_of(other);
   CHECK(wrong.code == errc::invalid_argument);
-  CHECK(contains(wrong.consumer, "rows have the shape [4], but element_shape is [5]"));
+  CHECK(contains(wrong.consumer, "element_shape is [5]"));
   CHECK(wrong.coordinator == wrong.consumer);
   tensor_input_producer none(find_no_rows, shape{4});
   const end empty = co_await end_of(none);

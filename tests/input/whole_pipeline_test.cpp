@@ -1,18 +1,13 @@
-// Complete pipelines from files to batches in simulated worlds. The ids refer to the case table.
+// Complete pipelines from files to batches in simulated worlds.
 
 #include <algorithm>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "input/queue_reader_support.hpp"
 #include "leat/codec/csv/csv_decoder.hpp"
-#include "leat/input/input_producer.hpp"
-#include "leat/input/queue_reader.hpp"
+#include "leat/input.hpp"
 #include "pipeline/batching.hpp"
 #include "support/effort.hpp"
-#include "support/refusal.hpp"
+#include "support/leat_test.hpp"
 
 namespace whole_pipeline_test {
 
@@ -22,8 +17,6 @@ using leat::csv_column;
 using leat::dtype;
 using leat::tensor_batcher;
 using leat::tensor_tuple;
-using queue_reader_test::in_world;
-using queue_reader_test::task;
 using queue_reader_test::world;
 using line_source = leat::queue_reader<leat::line_reader>;
 using element = std::optional<tensor_tuple>;
@@ -70,7 +63,16 @@ numbers sorted(numbers n) {
   return n;
 }
 
-TEST_CASE("pipeline: files, lines, columns, batches", "[input]") {
+numbers values_of(const batches& all) {
+  numbers x;
+  for (const auto& batch : all) {
+    const auto values = batch["x"].values<std::int64_t>();
+    x.insert(x.end(), values.begin(), values.end());
+  }
+  return x;
+}
+
+TEST_CASE("pipeline: files, lines, columns, batches") {
   for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
     world w(seed);
     w.check_frames();
@@ -85,19 +87,14 @@ TEST_CASE("pipeline: files, lines, columns, batches", "[input]") {
       co_await coord.join();
       CHECK(coord.live_tasks() == 0);
       CHECK(batching::rows_of(all) == std::vector<std::size_t>{4, 4, 4});
-      numbers x;
-      for (const auto& batch : all) {
-        const auto values = batch["x"].values<std::int64_t>();
-        x.insert(x.end(), values.begin(), values.end());
-        CHECK(batch["text"].strings()[3] == "row");
-      }
-      CHECK(x == batching::from_to(0, 12));
+      for (const auto& batch : all) CHECK(batch["text"].strings()[3] == "row");
+      CHECK(values_of(all) == batching::from_to(0, 12));
     });
     CHECK(w.files().open_files() == 0);
   }
 }
 
-TEST_CASE("pipeline: a missing file is an error", "[input]") {
+TEST_CASE("pipeline: a missing file is an error") {
   for (const bool with_coordinator : {true, false}) {
     for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
       world w(seed);
@@ -111,7 +108,7 @@ TEST_CASE("pipeline: a missing file is an error", "[input]") {
         tensor_batcher b(decoder().spec(), {.batch_size = 2});
         b.add(read_rows(names));
         leat::coordinator coord;
-        leat::task_group group;
+        task_group group;
         if (with_coordinator) {
           b.start(coord);
         } else {
@@ -122,11 +119,11 @@ TEST_CASE("pipeline: a missing file is an error", "[input]") {
         try {
           while (const auto batch = co_await b.next()) got += batch->rows();
         } catch (const leat::failure& e) {
-          CHECK(e.code() == leat::errc::not_found);
+          CHECK(e.code() == errc::not_found);
           said = e.what();
         }
         CHECK(got == 4);
-        CHECK(leat_test::contains(said, "/csv/gone"));
+        CHECK(contains(said, "/csv/gone"));
         CHECK(b.queue().is_closed());
         std::string joined;
         try {
@@ -145,121 +142,97 @@ TEST_CASE("pipeline: a missing file is an error", "[input]") {
   }
 }
 
-TEST_CASE("pipeline: a missing file stops the producer and all readers", "[input]") {
-  for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
+// Runs a body in worlds of two threads. No file is open when they end.
+void in_worlds(std::size_t count, task<> (*body)(world&)) {
+  for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(count); ++seed) {
     world w(seed, {.threads = 2});
     w.check_frames();
-    w.run([](world& here) -> task<> {
-      std::vector<std::string> paths = write_files(here, 30, 4);
-      paths[1] = "/csv/gone";
-      leat::producer_options few = once();
-      few.capacity = 1;
-      leat::string_input_producer names(std::move(paths), few);
-      tensor_batcher b(decoder().spec(), {.batch_size = 2, .capacity = 4});
-      for (std::uint64_t i = 0; i <= here.seed() % 3; ++i) b.add(read_rows(names.queue()));
-      leat::coordinator coord;
-      names.start(coord, here.thread(1));
-      b.start(coord, here.thread(1));
-      std::string cause;
-      try {
-        for (;;) {
-          const auto batch = co_await b.next();
-          if (!batch) break;
-        }
-      } catch (const leat::failure& e) {
-        cause = e.what();
-      }
-      CHECK(leat_test::contains(cause, "/csv/gone"));
-      std::string joined;
-      try {
-        co_await coord.join();
-      } catch (const leat::failure& e) {
-        CHECK(e.code() == leat::errc::not_found);
-        joined = e.what();
-      }
-      CHECK(joined == cause);
-      CHECK(coord.live_tasks() == 0);
-      CHECK(names.queue().is_closed());
-      CHECK(b.queue().is_closed());
-    });
+    w.run([body](world& here) -> task<> { co_await body(here); });
     CHECK(w.files().open_files() == 0);
   }
 }
 
-TEST_CASE("pipeline: a consumer that stops after one batch", "[input]") {
-  for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(200); ++seed) {
-    world w(seed, {.threads = 2});
-    w.check_frames();
-    w.run([](world& here) -> task<> {
-      leat::producer_options for_ever = once();
-      for_ever.num_epochs.reset();
-      leat::string_input_producer names(write_files(here, 3, 40), for_ever);
-      tensor_batcher b(decoder().spec(), {.batch_size = 4, .capacity = 8});
-      const std::size_t readers = 1 + here.seed() % 4;
-      for (std::size_t i = 0; i < readers; ++i) b.add(read_rows(names.queue()), {.tasks = 1});
-      leat::coordinator coord;
-      names.start(coord, here.thread(1));
-      b.start(coord, here.thread(1));
-      const auto batch = co_await b.next();
-      CHECK(batch->rows() == 4);
-      coord.request_stop();
-      co_await coord.join();
-      CHECK(coord.live_tasks() == 0);
-      CHECK(names.queue().is_closed());
-      CHECK(b.queue().is_closed());
-    });
-    // The readers are destroyed with their sources.
-    CHECK(w.files().open_files() == 0);
-  }
+TEST_CASE("pipeline: a missing file stops the producer and all readers") {
+  in_worlds(100, [](world& here) -> task<> {
+    std::vector<std::string> paths = write_files(here, 30, 4);
+    paths[1] = "/csv/gone";
+    leat::producer_options few = once();
+    few.capacity = 1;
+    leat::string_input_producer names(std::move(paths), few);
+    tensor_batcher b(decoder().spec(), {.batch_size = 2, .capacity = 4});
+    for (std::uint64_t i = 0; i <= here.seed() % 3; ++i) b.add(read_rows(names.queue()));
+    leat::coordinator coord;
+    names.start(coord, here.thread(1));
+    b.start(coord, here.thread(1));
+    std::string cause;
+    try {
+      for (;;) {
+        const auto batch = co_await b.next();
+        if (!batch) break;
+      }
+    } catch (const leat::failure& e) {
+      cause = e.what();
+    }
+    CHECK(contains(cause, "/csv/gone"));
+    CHECK(co_await message_of(coord.join(), errc::not_found) == cause);
+    CHECK(coord.live_tasks() == 0);
+    CHECK(names.queue().is_closed());
+    CHECK(b.queue().is_closed());
+  });
 }
 
-TEST_CASE("pipeline: more readers than files", "[input]") {
-  for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
-    world w(seed, {.threads = 2});
-    w.check_frames();
-    w.run([](world& here) -> task<> {
-      leat::string_input_producer names(write_files(here, 1, 30), once());
-      tensor_batcher b(decoder().spec(), {.batch_size = 4, .capacity = 4});
-      for (int i = 0; i < 4; ++i) b.add(read_rows(names.queue()));
-      leat::coordinator coord;
-      names.start(coord, here.thread(1));
-      b.start(coord, here.thread(1));
-      const batches all = co_await batching::rest_of(b);
-      co_await coord.join();
-      numbers x;
-      for (const auto& batch : all) {
-        const auto values = batch["x"].values<std::int64_t>();
-        x.insert(x.end(), values.begin(), values.end());
-      }
-      CHECK(x == batching::from_to(0, 30));
-      CHECK(sorted(x).size() == 30);
-    });
-  }
+TEST_CASE("pipeline: a consumer that stops after one batch") {
+  in_worlds(200, [](world& here) -> task<> {
+    leat::producer_options for_ever = once();
+    for_ever.num_epochs.reset();
+    leat::string_input_producer names(write_files(here, 3, 40), for_ever);
+    tensor_batcher b(decoder().spec(), {.batch_size = 4, .capacity = 8});
+    const std::size_t readers = 1 + here.seed() % 4;
+    for (std::size_t i = 0; i < readers; ++i) b.add(read_rows(names.queue()), {.tasks = 1});
+    leat::coordinator coord;
+    names.start(coord, here.thread(1));
+    b.start(coord, here.thread(1));
+    const auto batch = co_await b.next();
+    CHECK(batch->rows() == 4);
+    coord.request_stop();
+    co_await coord.join();
+    CHECK(coord.live_tasks() == 0);
+    CHECK(names.queue().is_closed());
+    CHECK(b.queue().is_closed());
+  });
 }
 
-TEST_CASE("pipeline: shuffles with several tasks on one reader", "[input]") {
-  for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
-    world w(seed, {.threads = 2});
-    w.check_frames();
-    w.run([](world& here) -> task<> {
-      leat::string_input_producer names(write_files(here, 4, 10), once());
-      leat::tensor_shuffle_batcher b(
-          decoder().spec(),
-          {.batch_size = 7, .capacity = 16, .min_after_dequeue = 8, .seed = here.seed()});
-      for (int i = 0; i < 2; ++i) b.add(read_rows(names.queue()));
-      leat::coordinator coord;
-      names.start(coord, here.thread(1));
-      b.start(coord, here.thread(1));
-      const batches all = co_await batching::rest_of(b);
-      co_await coord.join();
-      numbers x;
-      for (const auto& batch : all) {
-        const auto values = batch["x"].values<std::int64_t>();
-        x.insert(x.end(), values.begin(), values.end());
-      }
-      CHECK(sorted(x) == batching::from_to(0, 40));
-    });
-  }
+TEST_CASE("pipeline: more readers than files") {
+  in_worlds(100, [](world& here) -> task<> {
+    leat::string_input_producer names(write_files(here, 1, 30), once());
+    tensor_batcher b(decoder().spec(), {.batch_size = 4, .capacity = 4});
+    for (int i = 0; i < 4; ++i) b.add(read_rows(names.queue()));
+    leat::coordinator coord;
+    names.start(coord, here.thread(1));
+    b.start(coord, here.thread(1));
+    const batches all = co_await batching::rest_of(b);
+    co_await coord.join();
+    const numbers x = values_of(all);
+    CHECK(x == batching::from_to(0, 30));
+    CHECK(sorted(x).size() == 30);
+  });
+}
+
+TEST_CASE("pipeline: shuffles with several tasks on one reader") {
+  in_worlds(100, [](world& here) -> task<> {
+    leat::string_input_producer names(write_files(here, 4, 10), once());
+    leat::tensor_shuffle_batcher b(
+        decoder().spec(),
+        {.batch_size = 7, .capacity = 16, .min_after_dequeue = 8, .seed = here.seed()});
+    for (int i = 0; i < 2; ++i) b.add(read_rows(names.queue()));
+    leat::coordinator coord;
+    names.start(coord, here.thread(1));
+    b.start(coord, here.thread(1));
+    const batches all = co_await batching::rest_of(b);
+    co_await coord.join();
+    const numbers x = values_of(all);
+    CHECK(sorted(x) == batching::from_to(0, 40));
+  });
 }
 
 }  // namespace whole_pipeline_test

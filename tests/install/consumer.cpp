@@ -56,7 +56,7 @@ bool shares_categories() {
 }
 
 bool has_checksums() {
-#if defined(LEAT_RUNTIME_ONLY)
+#if defined(WITH_RUNTIME_ONLY) || !__has_include(<leat/codec.hpp>)
   return true;
 #else
   const std::array<std::byte, 4> bytes{};
@@ -67,7 +67,7 @@ bool has_checksums() {
 }  // namespace
 
 int main() {
-  const int sum = leat::sync_wait(sum_under_a_coordinator());
+  const int sum = leat::block_on(sum_under_a_coordinator());
   const bool catches = catches_failures();
   const bool shares = shares_categories();
   const bool has_crc = has_checksums();

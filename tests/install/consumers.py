@@ -29,6 +29,13 @@ find_package(leat CONFIG QUIET COMPONENTS other)
 if(leat_FOUND)
   message(FATAL_ERROR "a component was found that there is not")
 endif()
+find_package(leat CONFIG REQUIRED COMPONENTS runtime OPTIONAL_COMPONENTS other)
+if(NOT leat_runtime_FOUND OR leat_other_FOUND)
+  message(FATAL_ERROR "the components were not found as they are")
+endif()
+add_executable(runtime_program main.cpp)
+target_link_libraries(runtime_program PRIVATE leat::runtime)
+target_compile_definitions(runtime_program PRIVATE WITH_RUNTIME_ONLY)
 file(WRITE "${CMAKE_BINARY_DIR}/asio/asio/version.hpp" "#define ASIO_VERSION 100000 // 1.0.0\\n")
 set(leat_ASIO_INCLUDE_DIR "${CMAKE_BINARY_DIR}/asio" CACHE PATH "" FORCE)
 find_package(leat CONFIG QUIET)
@@ -61,15 +68,18 @@ class Package:
         os.environ['PKG_CONFIG_PATH'] = str(file.parent)
         os.environ['LD_LIBRARY_PATH'] = str(file.parents[1])
 
+    def has(self, library):
+        return any(self.prefix.rglob(f'leat-{library}.pc'))
+
     def has_shared_library(self):
-        return any(self.prefix.rglob('libleat.so'))
+        return any(self.prefix.rglob('libleat-runtime.so'))
 
 
 def build_with_pkg_config(work, package, compiler, form):
     command = lines_of_readme('sh', '$(pkg-config').replace('g++', compiler)
     run('sh', '-e', '-c', command, cwd=work)
     flags = run('pkg-config', '--cflags', 'leat', stdout=subprocess.PIPE).stdout.split()
-    if '-DLEAT_RUNTIME_ONLY' not in flags:
+    if package.has('tensorflow'):
         # A unity build of sources with local types, with the warnings that programs have.
         sources = [HERE / 'local_types.cpp', PROJECT / 'examples' / 'typed_elements.cpp']
         (work / 'unity.cpp').write_text(''.join(f'#include "{source}"\n' for source in sources))
@@ -105,8 +115,8 @@ BUILDS = {'pkg-config': build_with_pkg_config, 'cmake': build_with_cmake, 'meson
 def check_linked(program, shared):
     """The form was linked that was wanted."""
     needed = run('readelf', '--dynamic', '--wide', program, stdout=subprocess.PIPE).stdout
-    if ('[libleat.so' in needed) != shared:
-        sys.exit(f'{program}: is to link the {"shared" if shared else "static"} library\n{needed}')
+    if ('[libleat-runtime.so' in needed) != shared:
+        sys.exit(f'{program}: is to link the {"shared" if shared else "static"} libraries\n{needed}')
 
 
 def build_and_run(way, form, package, compiler, main, work):

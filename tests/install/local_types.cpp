@@ -101,7 +101,7 @@ leat::task<> training(leat::supervisor& supervised, leat::monitored_session& ses
 int run_local_types() {
   asio::io_context io;
   leat::async_run(io, [] { return make_point(); }, asio::detached);
-  leat::sync_wait(make_point());
+  leat::block_on(make_point());
   static_cast<void>(&queues_and_primitives);
   static_cast<void>(&pipelines);
   static_cast<void>(&training);

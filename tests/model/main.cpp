@@ -13,15 +13,15 @@
 #include <string>
 #include <vector>
 
-#include "async/dump/dump_printers.hpp"
-#include "async/dump/process_snapshot.hpp"
+#include "async/dump/internal/dump_printers.hpp"
+#include "async/dump/internal/process_snapshot.hpp"
 #include "async/dump_query.hpp"
-#include "async/live_tasks_text.hpp"
+#include "async/internal/live_tasks_text.hpp"
 #include "base/internal/exception_in_flight.hpp"
-#include "leat/async/detail/foreign_wait.hpp"
 #include "leat/async/detail/select_state.hpp"
-#include "leat/async/dump/detail/live_object.hpp"
-#include "leat/async/scheduler.hpp"
+#include "leat/async/detail/wait_on_foreign_awaitable.hpp"
+#include "leat/async/dump/internal/live_object.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/base/internal/assert.hpp"
 #include "leat/queue/queue_base.hpp"
 #include "model/model.hpp"
@@ -176,7 +176,7 @@ thread_local const char* detail::assertion_note = nullptr;
 std::string detail::to_text(const waiting_operation&) { return "operation"; }
 std::string detail::limit_text(const limit_end&) { return ""; }
 
-void detail::foreign_wait_destroyed(const wait_operation&, const task_context&) noexcept {
+void detail::foreign_awaitable_destroyed(const wait_operation&, const task_context&) noexcept {
   assertion_failed("", "task destroyed while it awaits another library", __FILE__, __LINE__);
   std::abort();
 }

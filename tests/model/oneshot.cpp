@@ -51,7 +51,7 @@ class two_ends final : public model::program {
       return;
     }
     std::optional<value> v;
-    if (second == reaction::receive) v = ends_.rx.wait_receive();
+    if (second == reaction::receive) v = leat::block_on(ends_.rx.receive());
     if (second == reaction::try_receive) v = ends_.rx.try_receive();
     ends_.rx = {};
     received_ = v && v->get() == 7;

@@ -105,6 +105,6 @@ class registry_lock {
 }  // namespace leat::detail
 #define biased_mutex registry_mutex
 #define biased_lock registry_lock
-#include "async/scope_registry.hpp"
+#include "async/internal/scope_registry.hpp"
 #undef biased_mutex
 #undef biased_lock

@@ -17,13 +17,14 @@ class pipe final : public model::program {
   void thread(unsigned index) override {
     if (index < producers) {
       for (unsigned n = 0; n < each; ++n) {
-        model::require(queue_.wait_push(item(index, n)), "a push found the queue closed");
+        model::require(leat::block_on(queue_.push(item(index, n))),
+                       "a push found the queue closed");
       }
       if (running_.fetch_sub(1, std::memory_order_relaxed) == 1) {
         model::require(queue_.close(), "a close found the queue closed");
       }
     } else {
-      while (const auto it = queue_.wait_pop()) ledger_.took(index - producers, *it);
+      while (const auto it = leat::block_on(queue_.pop())) ledger_.took(index - producers, *it);
       model::require(queue_.is_closed(), "a pop ended before the close");
     }
   }
@@ -48,13 +49,13 @@ class mixed_faces final : public model::program {
         item it(0, n);
         if (queue_.try_push(std::move(it))) continue;
         model::require(!it.is_gone(), "a push that failed took the item");
-        model::require(queue_.wait_push(std::move(it)), "a push found the queue closed");
+        model::require(leat::block_on(queue_.push(std::move(it))), "a push found the queue closed");
       }
       queue_.close();
     } else {
       for (;;) {
         auto it = queue_.try_pop();
-        if (!it) it = queue_.wait_pop();
+        if (!it) it = leat::block_on(queue_.pop());
         if (!it) break;
         ledger_.took(index - 1, *it);
       }
@@ -73,8 +74,8 @@ class unclosed final : public model::program {
   void thread(unsigned index) override {
     for (unsigned n = 0; n < each; ++n) {
       if (index == 0) {
-        model::require(queue_.wait_push(item(0, n)), "a push found the queue closed");
-      } else if (const auto it = queue_.wait_pop()) {
+        model::require(leat::block_on(queue_.push(item(0, n))), "a push found the queue closed");
+      } else if (const auto it = leat::block_on(queue_.pop())) {
         ledger_.took(0, *it);
       }
     }

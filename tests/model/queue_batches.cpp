@@ -20,10 +20,11 @@ class runs final : public model::program {
       std::vector<item> items;
       items.reserve(each);
       for (unsigned n = 0; n < each; ++n) items.emplace_back(index, n);
-      model::require(queue_.wait_push_many(items) == each, "a batch was not pushed whole");
+      model::require(leat::block_on(queue_.push_many(items)) == each,
+                     "a batch was not pushed whole");
       if (running_.fetch_sub(1, std::memory_order_relaxed) == 1) queue_.close();
     } else {
-      while (const auto batch = queue_.wait_pop_up_to(each)) {
+      while (const auto batch = leat::block_on(queue_.pop_up_to(each))) {
         model::require(batch->size() == each, "a batch was short before the end");
         for (const item& it : *batch) {
           model::require(it.producer() == batch->front().producer(), "a run was broken");
@@ -46,10 +47,10 @@ class too_few final : public model::program {
   void thread(unsigned index) override {
     if (index == 0) {
       for (unsigned n = 0; n < 3; ++n) {
-        model::require(queue_.wait_push(item(0, n)), "a push found the queue closed");
+        model::require(leat::block_on(queue_.push(item(0, n))), "a push found the queue closed");
       }
       queue_.close_and_cancel();
-    } else if (const auto batch = queue_.wait_pop_many(2)) {
+    } else if (const auto batch = leat::block_on(queue_.pop_many(2))) {
       model::require(batch->size() == 2, "a batch was short");
       for (const item& it : *batch) ledger_.took(index, it);
       served_.fetch_add(1, std::memory_order_relaxed);

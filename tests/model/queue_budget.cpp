@@ -22,7 +22,8 @@ class across final : public model::program {
   void thread(unsigned index) override {
     if (index < 2) {
       for (unsigned n = 0; n < each; ++n) {
-        model::require(queues_[index].wait_push(item(index, n)), "a push found the queue closed");
+        model::require(leat::block_on(queues_[index].push(item(index, n))),
+                       "a push found the queue closed");
         model::require(budget_.used() <= 1, "the budget is exceeded");
       }
     } else {
@@ -57,11 +58,11 @@ class two_pipes final : public model::program {
     queue& q = queues_[index % 2];
     if (index < 2) {
       for (unsigned n = 0; n < each; ++n) {
-        model::require(q.wait_push(item(index, n)), "a push found the queue closed");
+        model::require(leat::block_on(q.push(item(index, n))), "a push found the queue closed");
       }
       q.close();
     } else {
-      while (const auto it = q.wait_pop()) ledger_.took(index % 2, *it);
+      while (const auto it = leat::block_on(q.pop())) ledger_.took(index % 2, *it);
     }
   }
   void finish() override {
@@ -83,7 +84,7 @@ class one_goes final : public model::program {
  private:
   void thread(unsigned index) override {
     if (index == 0) {
-      model::require(staying_.wait_push(item(1, 0)), "a push found the queue closed");
+      model::require(leat::block_on(staying_.push(item(1, 0))), "a push found the queue closed");
     } else {
       going_.reset();
     }

@@ -21,7 +21,7 @@ class cancelled_pop final : public model::program {
     if (index == 0) {
       outcome_ = pop_.sleep();
     } else if (index == 1) {
-      model::require(queue_.wait_push(item(0, 0)), "a push found the queue closed");
+      model::require(leat::block_on(queue_.push(item(0, 0))), "a push found the queue closed");
     } else {
       queue_waiter::cancel(pop_);
     }
@@ -54,7 +54,7 @@ class cancelled_push final : public model::program {
     if (index == 0) {
       outcome_ = push_.sleep();
     } else if (index == 1) {
-      const auto it = queue_.wait_pop();
+      const auto it = leat::block_on(queue_.pop());
       model::require(it.has_value(), "a pop found nothing in a queue that was not closed");
       ledger_.took(0, *it);
     } else {
@@ -91,9 +91,9 @@ class cancelled_batch final : public model::program {
     if (index == 0) {
       outcome_ = batch_.sleep();
     } else if (index == 1) {
-      if (const auto it = queue_.wait_pop()) ledger_.took(1, *it);
+      if (const auto it = leat::block_on(queue_.pop())) ledger_.took(1, *it);
     } else {
-      static_cast<void>(queue_.wait_push(item(0, 1)));
+      static_cast<void>(leat::block_on(queue_.push(item(0, 1))));
       queue_waiter::cancel(batch_);
       queue_.close();
     }
@@ -132,7 +132,7 @@ class batch_makes_way final : public model::program {
       model::require(batch_.sleep() == wait_outcome::cancelled, "a batch was made of one item");
       ended_.store(true, std::memory_order_relaxed);
     } else if (index == 1) {
-      if (const auto it = queue_.wait_pop()) ledger_.took(0, *it);
+      if (const auto it = leat::block_on(queue_.pop())) ledger_.took(0, *it);
     } else {
       // A cancellation has no effect if the batch has not begun.
       while (!ended_.load(std::memory_order_relaxed)) {
@@ -161,11 +161,11 @@ constexpr leat::time_point some_time{};
 class late_pop final : public model::program {
   void thread(unsigned index) override {
     if (index == 1) {
-      model::require(queue_.wait_push(item(0, 0)), "a push found the queue closed");
+      model::require(leat::block_on(queue_.push(item(0, 0))), "a push found the queue closed");
       return;
     }
     try {
-      const auto it = queue_.wait_pop(some_time);
+      const auto it = leat::block_on(queue_.pop(), some_time);
       model::require(it.has_value(), "a pop found a queue closed that was not");
       ledger_.took(0, *it);
     } catch (const leat::failure& e) {
@@ -199,7 +199,7 @@ class late_run final : public model::program {
     items.reserve(length);
     for (unsigned n = 0; n < length; ++n) items.emplace_back(0, n);
     try {
-      in_ = static_cast<unsigned>(queue_.wait_push_many(items, some_time));
+      in_ = static_cast<unsigned>(leat::block_on(queue_.push_many(items), some_time));
       model::require(in_ == length, "a run ended early for no reason");
     } catch (const leat::partial_push_error& e) {
       model::require(e.code() == leat::errc::deadline_exceeded, "neither done nor late");

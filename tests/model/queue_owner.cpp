@@ -93,9 +93,9 @@ class owned final : public model::program {
     // Relaxed: the thread needs to know that there is an owner, not to see the owner's writes.
     for (int i = 0; i < 20 && !owned_.load(std::memory_order_relaxed); ++i) model::yield();
     switch (what[index - 1]) {
-      case act::push: entered_[index] = queue_.wait_push(item(index, 0)) ? 1 : 0; break;
+      case act::push: entered_[index] = leat::block_on(queue_.push(item(index, 0))) ? 1 : 0; break;
       case act::pop:
-        if (const auto it = queue_.wait_pop()) ledger_.took(index, *it);
+        if (const auto it = leat::block_on(queue_.pop())) ledger_.took(index, *it);
         break;
       case act::take:
         for (unsigned i = 0; i < each; ++i) {

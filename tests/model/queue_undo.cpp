@@ -21,10 +21,10 @@ class provisional_pop final : public model::program {
     if (index == 0) {
       pop_and_decide();
     } else if (index == 1) {
-      model::require(queue_.wait_push(item(0, 0)), "a push found the queue closed");
+      model::require(leat::block_on(queue_.push(item(0, 0))), "a push found the queue closed");
       queue_.close();
     } else {
-      while (const auto it = queue_.wait_pop()) ledger_.took(1, *it);
+      while (const auto it = leat::block_on(queue_.pop())) ledger_.took(1, *it);
       model::require(queue_.size() == 0 && queue_.statistics().held == 0,
                      "a pop reported the end, and an item is there or can return");
     }
@@ -68,9 +68,9 @@ class undone_into_full final : public model::program {
       model::require(self.sleep_provisional() == wait_outcome::done, "a pop found no item");
       queue_.undo(self);
     } else if (index == 1) {
-      model::require(queue_.wait_push(item(0, 1)), "a push found the queue closed");
+      model::require(leat::block_on(queue_.push(item(0, 1))), "a push found the queue closed");
     } else {
-      if (const auto it = queue_.wait_pop()) ledger_.took(0, *it);
+      if (const auto it = leat::block_on(queue_.pop())) ledger_.took(0, *it);
     }
   }
   void finish() override {

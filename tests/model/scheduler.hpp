@@ -1,6 +1,6 @@
 #pragma once
 
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler_driver.hpp"
 #include "leat/base/internal/parker.hpp"
 #include "model/model.hpp"
 
@@ -8,7 +8,7 @@ namespace model {
 
 /// A scheduler that adds no ordering of its own. The thread whose post() called wake() runs it, so
 /// threads take turns as in an io_context that several threads run.
-class passed_scheduler final : public leat::scheduler {
+class passed_scheduler final : public leat::scheduler_driver {
  public:
   explicit passed_scheduler(std::size_t items_per_turn = 100) : items_(items_per_turn) {}
 
@@ -40,7 +40,7 @@ class passed_scheduler final : public leat::scheduler {
 };
 
 /// A scheduler that one thread drives: after each wake() it runs until no item is left.
-class driven_scheduler final : public leat::scheduler {
+class driven_scheduler final : public leat::scheduler_driver {
  public:
   /// Runs until all announced work has ended. Requires that work was announced before.
   void drive() {

@@ -11,7 +11,7 @@ namespace scheduler_end_model {
 using model::item;
 using queue = leat::fifo_queue<item>;
 
-class ending_scheduler final : public leat::scheduler {
+class ending_scheduler final : public leat::scheduler_driver {
  public:
   void turn() {
     while (run_ready(100)) {
@@ -66,7 +66,7 @@ class ended final : public model::program {
       scheduler_->end();
       scheduler_.reset();
     } else if (index == 1) {
-      model::require(queue_.wait_push(item(0, 0)), "a push found the queue closed");
+      model::require(leat::block_on(queue_.push(item(0, 0))), "a push found the queue closed");
     } else {
       group_.request_stop();
     }

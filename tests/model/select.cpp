@@ -59,7 +59,7 @@ class pops final : public selecting {
   void thread(unsigned index) override {
     if (index == 0) return scheduler_.drive();
     wait_for_task();
-    static_cast<void>((index == 1 ? a_ : b_).wait_push(item(index - 1, 0)));
+    static_cast<void>(leat::block_on((index == 1 ? a_ : b_).push(item(index - 1, 0))));
   }
   void finish() override {
     model::require(ledger_.count() == 2, "a select took too little");
@@ -88,8 +88,8 @@ class stopped final : public selecting {
     if (index == 0) return scheduler_.drive();
     wait_for_task();
     if (index == 1) {
-      static_cast<void>(a_.wait_push(item(0, 0)));
-      static_cast<void>(b_.wait_push(item(0, 1)));
+      static_cast<void>(leat::block_on(a_.push(item(0, 0))));
+      static_cast<void>(leat::block_on(b_.push(item(0, 1))));
     } else {
       group_.request_stop();
     }
@@ -124,7 +124,7 @@ class pushes final : public selecting {
   void thread(unsigned index) override {
     if (index == 0) return scheduler_.drive();
     wait_for_task();
-    if (const auto it = (index == 1 ? a_ : b_).wait_pop()) {
+    if (const auto it = leat::block_on((index == 1 ? a_ : b_).pop())) {
       ledger_.took(index + 1, *it);
     }
   }
@@ -160,9 +160,9 @@ class batch final : public selecting {
     if (index == 0) return scheduler_.drive();
     wait_for_task();
     if (index == 1) {
-      for (unsigned n = 0; n < 2; ++n) static_cast<void>(a_.wait_push(item(0, n)));
+      for (unsigned n = 0; n < 2; ++n) static_cast<void>(leat::block_on(a_.push(item(0, n))));
     } else {
-      static_cast<void>(b_.wait_push(item(1, 0)));
+      static_cast<void>(leat::block_on(b_.push(item(1, 0))));
     }
   }
   void finish() override {

@@ -62,15 +62,15 @@ class stopped final : public model::program {
       scheduler_.drive();
     } else if (index == 1) {
       if constexpr (waiting == side::pop) {
-        model::require(queue_.wait_push(item(0, 0)), "a push found the queue closed");
+        model::require(leat::block_on(queue_.push(item(0, 0))), "a push found the queue closed");
       } else {
-        const auto it = queue_.wait_pop();
+        const auto it = leat::block_on(queue_.pop());
         model::require(it.has_value(), "a pop found the queue closed");
         ledger_.took(1, *it);
       }
     } else {
       group_->request_stop();
-      group_->wait_join();
+      leat::block_on(group_->join());
       model::require(outcome_.sum() == 1, "a join ended before its task");
       group_.reset();
     }

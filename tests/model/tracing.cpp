@@ -4,18 +4,19 @@
 #include <cstdlib>
 
 #include "leat/async/detail/task_local_node.hpp"
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/task_context.hpp"
 
 namespace leat {
 
-constinit unsigned scheduler::hook_changes_ = 0;
+constinit unsigned detail::task_runner::hook_changes_ = 0;
 
-void scheduler::use_newest_hooks() noexcept { std::abort(); }
-void scheduler::resume_with_hooks(std::coroutine_handle<>, task_context*, bool) noexcept {
+void detail::task_runner::use_newest_hooks() noexcept { std::abort(); }
+void detail::task_runner::resume_with_hooks(std::coroutine_handle<>, task_context*, bool) noexcept {
   std::abort();
 }
-void scheduler::report_destroyed(const task_context&, const std::exception_ptr&) const noexcept {
+void detail::task_runner::report_destroyed(const task_context&,
+                                           const std::exception_ptr&) const noexcept {
   std::abort();
 }
 

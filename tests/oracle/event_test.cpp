@@ -13,7 +13,7 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include "event.pb.h"
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/base/random.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/train/summary/event_writer.hpp"
@@ -251,7 +251,7 @@ TEST_CASE("event_record: corrupt bytes are read like protobuf or refused", "[ora
 TEST_CASE("event_writer: writes events that protobuf reads", "[oracle]") {
   const temp_dir dir;
   std::string path;
-  leat::sync_wait([](std::string at, std::string& to) -> leat::task<> {
+  leat::block_on([](std::string at, std::string& to) -> leat::task<> {
     co_await leat::with_event_writer(at, [&](leat::event_writer& writer) -> leat::task<> {
       co_await writer.add_session_log(session_log::start, 7);
       for (int step = 7; step < 10; ++step) {
@@ -265,7 +265,7 @@ TEST_CASE("event_writer: writes events that protobuf reads", "[oracle]") {
     });
   }(dir / "run", path));
   std::vector<oracle::Event> events;
-  leat::sync_wait([](std::string from, std::vector<oracle::Event>& to) -> leat::task<> {
+  leat::block_on([](std::string from, std::vector<oracle::Event>& to) -> leat::task<> {
     const auto reader = co_await leat::tfrecord_reader::open(from);
     leat::record_batch batch;
     for (bool more = true; more;) {

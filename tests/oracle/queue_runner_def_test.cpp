@@ -1,7 +1,7 @@
 // Compares leat::queue_runner_def with protobuf's own reader and writer: equal bytes, equal values
 // and equal refusals.
 
-#include "leat/coordination/queue_runner_def.hpp"
+#include "leat/input/queue_runner_def.hpp"
 
 #include <cstdint>
 #include <optional>

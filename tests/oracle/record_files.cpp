@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
 #include "support/records/record_bytes.hpp"
@@ -35,7 +35,7 @@ int read(leat::compression format, const char* path) {
 }
 
 leat::task<> write(leat::compression format, std::string path) {
-  const leat::tfrecord_writer_options options{.compression_type = format};
+  const leat::tfrecord_writer_options options{.compression = format};
   auto writer = co_await leat::tfrecord_writer::open(std::move(path), options);
   for (std::string line; std::getline(std::cin, line);) {
     std::string record;
@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
   try {
     const leat::compression format = leat::parse_compression(argv[2]);
     if (std::string(argv[1]) == "read") return read(format, argv[3]);
-    leat::sync_wait(write(format, argv[3]));
+    leat::block_on(write(format, argv[3]));
     return 0;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "record_files: %s\n", e.what());

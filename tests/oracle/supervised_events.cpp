@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
@@ -60,7 +60,7 @@ leat::task<> run(std::string logdir, std::string lines) {
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
   try {
-    leat::sync_wait(run(argv[1], argv[2]));
+    leat::block_on(run(argv[1], argv[2]));
     return 0;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "supervised_events: %s\n", e.what());

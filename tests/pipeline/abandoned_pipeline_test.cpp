@@ -12,8 +12,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/loop/runtime.hpp"
-#include "leat/async/loop/sync_wait.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/pipeline/pipeline.hpp"
@@ -67,7 +67,7 @@ TEST_CASE("pipeline: passes on an exception of the loop around next()", "[pipeli
                      .prefetch(2);
         co_await take_ten_and_throw(p);
       };
-      CHECK(error_of([&] { leat::sync_wait(loop()); }) == own_error);
+      CHECK(error_of([&] { leat::block_on(loop()); }) == own_error);
       CHECK(error_of([&] { rt.block_on(loop()); }) == own_error);
     }
   }
@@ -77,7 +77,7 @@ TEST_CASE("pipeline: can be destroyed while running if it has no tasks", "[pipel
   const temp_dir dir;
   const texts files = one_file(dir);
   CHECK(error_of([&] {
-          leat::sync_wait([](texts f) -> task<> {
+          leat::block_on([](texts f) -> task<> {
             auto p = leat_test::lines_of({.files = f});
             co_await take_ten_and_throw(p);
           }(files));
@@ -87,7 +87,7 @@ TEST_CASE("pipeline: can be destroyed while running if it has no tasks", "[pipel
 TEST_CASE("pipeline: stops when a loop over it exits with break", "[pipeline]") {
   const temp_dir dir;
   const texts files = one_file(dir);
-  leat::sync_wait([](texts f) -> task<> {
+  leat::block_on([](texts f) -> task<> {
     auto p = leat_test::lines_of({.files = f, .num_epochs = std::nullopt}).prefetch(1);
     for (;;) {
       const auto next = co_await p.next();
@@ -96,7 +96,7 @@ TEST_CASE("pipeline: stops when a loop over it exits with break", "[pipeline]") 
   }(files));
 }
 
-TEST_CASE("pipeline: outside sync_wait(), stops when the task ends", "[pipeline]") {
+TEST_CASE("pipeline: outside block_on(), stops when the task ends", "[pipeline]") {
   const temp_dir dir;
   leat::runtime rt({.threads = 2});
   // Many times, because the stop notice may still be in transit when the tasks have ended.
@@ -106,7 +106,7 @@ TEST_CASE("pipeline: outside sync_wait(), stops when the task ends", "[pipeline]
                  {.workers = leat::schedulers_of(rt)})
                  .map("text", text_of, {.workers = 2})
                  .prefetch(2);
-    CHECK(error_of([&] { leat::sync_wait(take_ten_and_throw(p)); }) == own_error);
+    CHECK(error_of([&] { leat::block_on(take_ten_and_throw(p)); }) == own_error);
   }
 }
 
@@ -140,13 +140,13 @@ TEST_CASE("pipeline: no function is called after the destructor", "[pipeline]") 
                         {.workers = 3});
       co_await take_ten_and_throw(p);
     };
-    CHECK(error_of([&] { leat::sync_wait(loop()); }) == own_error);
+    CHECK(error_of([&] { leat::block_on(loop()); }) == own_error);
   }
 }
 
 TEST_CASE("pipeline: can be destroyed before a queue and a runtime of the same block",
           "[pipeline]") {
-  leat::sync_wait([]() -> task<> {
+  leat::block_on([]() -> task<> {
     std::string error;
     try {
       leat::fifo_queue<int> numbers(32, "numbers");
@@ -169,7 +169,7 @@ TEST_CASE("pipeline: can be destroyed before a queue and a runtime of the same b
 TEST_CASE("pipeline: the owner's join waits for the tasks of a destroyed pipeline", "[pipeline]") {
   const temp_dir dir;
   const texts files = one_file(dir);
-  leat::sync_wait([](texts f) -> task<> {
+  leat::block_on([](texts f) -> task<> {
     leat::task_group group;
     group.spawn([f]() -> task<> {
       auto p = leat_test::lines_of({.files = f, .num_epochs = std::nullopt}).prefetch(1);
@@ -240,7 +240,7 @@ TEMPLATE_TEST_CASE("pipeline: its event loop may be destroyed while it runs", "[
     }
     loop.end();
     CHECK(group.live_tasks() == 0);
-    CHECK_THROWS_AS(group.wait_join(), leat::failure);
+    CHECK_THROWS_AS(leat::block_on(group.join()), leat::failure);
   }
 }
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/read_queue.hpp"
 #include "leat/queue/fifo_queue.hpp"
@@ -28,7 +28,7 @@ struct word {
 template <class Add>
 std::vector<std::string> results(Add add) {
   std::vector<std::string> made;
-  leat::sync_wait([](auto& out, auto& with) -> task<> {
+  leat::block_on([](auto& out, auto& with) -> task<> {
     leat::fifo_queue<word> queue(1, "words");
     word only{"word"};
     co_await queue.push(std::move(only));
@@ -78,7 +78,7 @@ struct counted {
 /// Reads a queue with one element, and passes it to `f`.
 template <class T, class F>
 void read_one(F&& f) {
-  leat::sync_wait([](auto& function) -> task<> {
+  leat::block_on([](auto& function) -> task<> {
     leat::fifo_queue<T> queue(1, "elements");
     co_await queue.push(T());
     queue.close();

@@ -15,8 +15,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/loop/runtime.hpp"
-#include "leat/async/loop/sync_wait.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
 #include "leat/pipeline/read_indexed.hpp"
@@ -51,7 +51,7 @@ texts make_files(const temp_dir& dir, const std::vector<int>& sizes) {
 
 texts read(leat::file_source<line_reader> source) {
   auto p = lines_of(std::move(source));
-  return leat::sync_wait(read_all(p));
+  return leat::block_on(read_all(p));
 }
 
 TEST_CASE("pipeline: reads files consecutively, in order", "[pipeline]") {
@@ -112,7 +112,7 @@ TEST_CASE("pipeline: ranks share the files of each epoch", "[pipeline]") {
 
 TEST_CASE("pipeline: reads all records in a global shuffle", "[pipeline]") {
   const temp_dir dir;
-  leat::sync_wait([](std::string path) -> task<> {
+  leat::block_on([](std::string path) -> task<> {
     auto writer = co_await leat::tfrecord_writer::open(std::move(path));
     for (int i = 0; i < 300; ++i) {
       const std::string record = std::to_string(i);
@@ -124,7 +124,7 @@ TEST_CASE("pipeline: reads all records in a global shuffle", "[pipeline]") {
     auto p =
         leat::read_indexed({dir / "*.tfrecord"}, {.num_epochs = 1, .seed = seed})
             .map("text", [](leat::byte_view record) { return std::string(leat::as_text(record)); });
-    return leat::sync_wait(read_all(p));
+    return leat::block_on(read_all(p));
   };
   texts once = epoch(1);
   CHECK(once == epoch(1));
@@ -141,10 +141,10 @@ TEST_CASE("pipeline: excludes index files that a pattern matches", "[pipeline]")
   for (int i = 0; i < 2; ++i) {  // the first run creates the indexes
     auto p = leat::read_indexed({dir / "train-*"}, {.num_epochs = 1, .shuffle = false})
                  .map("text", text);
-    CHECK(leat::sync_wait(read_all(p)) == texts{"a", "b", "a", "b"});
+    CHECK(leat::block_on(read_all(p)) == texts{"a", "b", "a", "b"});
   }
   auto p = leat::read_files<leat::tfrecord_reader>({.files = {dir / "train-*"}}).map("text", text);
-  CHECK(leat::sync_wait(read_all(p)).size() == 4);
+  CHECK(leat::block_on(read_all(p)).size() == 4);
 }
 
 TEST_CASE("pipeline: ends if repeated epochs have no records", "[pipeline]") {
@@ -209,7 +209,7 @@ TEST_CASE("pipeline: stages before a prefetch run on a worker if on_worker is se
                       })
                  .prefetch({.blocks = 3, .on_worker = on_worker})
                  .shuffle({.capacity = 50, .seed = 7});
-    const texts all = leat::sync_wait(read_all(p));
+    const texts all = leat::block_on(read_all(p));
     return std::pair(all, elsewhere.load());
   };
   const auto [expected, none] = run(false, leat::schedulers_of(rt));
@@ -236,7 +236,7 @@ TEST_CASE("pipeline: a prefetch on a worker ends after a stop and after an error
                                       {.workers = leat::schedulers_of(rt)})
             .prefetch({.blocks = 2, .on_worker = true})
             .map("text", text_of, {.workers = 2});
-    leat::sync_wait(stop_after(p, count));
+    leat::block_on(stop_after(p, count));
   }
   auto p = lines_of({.files = files}, {.workers = leat::schedulers_of(rt)})
                .map("check",
@@ -249,7 +249,7 @@ TEST_CASE("pipeline: a prefetch on a worker ends after a stop and after an error
     while (co_await source.next()) ++count;
   };
   int count = 0;
-  CHECK_THROWS_WITH(leat::sync_wait(count_all(p, count)), Catch::Contains("four"));
+  CHECK_THROWS_WITH(leat::block_on(count_all(p, count)), Catch::Contains("four"));
   CHECK(count == 4);
 }
 
@@ -260,7 +260,7 @@ TEST_CASE("pipeline: a shuffle returns each element once, from a full buffer", "
     auto p = leat::read_files<line_reader>({.files = files})
                  .shuffle({.capacity = capacity, .seed = 3})
                  .map("text", text_of);
-    texts all = leat::sync_wait(read_all(p));
+    texts all = leat::block_on(read_all(p));
     const texts in_order = read({.files = files});
     CHECK((all == in_order) == (capacity == 1));
     // The element at output position i was at an input position before i + capacity.
@@ -292,13 +292,13 @@ TEST_CASE("pipeline: batches with a remainder", "[pipeline]") {
   const texts files = make_files(dir, {10});
   std::uint64_t dropped = 0;
   using sizes = std::vector<std::size_t>;
-  CHECK(leat::sync_wait(sizes_of_batches(files, {.batch_size = 4}, dropped)) == sizes{4, 4, 2});
+  CHECK(leat::block_on(sizes_of_batches(files, {.batch_size = 4}, dropped)) == sizes{4, 4, 2});
   CHECK(dropped == 0);
-  CHECK(leat::sync_wait(sizes_of_batches(
+  CHECK(leat::block_on(sizes_of_batches(
             files, {.batch_size = 4, .remainder = leat::batch_remainder::drop}, dropped)) ==
         sizes{4, 4});
   CHECK(dropped == 2);
-  CHECK(leat::sync_wait(sizes_of_batches(files, {.batch_size = 5}, dropped)) == sizes{5, 5});
+  CHECK(leat::block_on(sizes_of_batches(files, {.batch_size = 5}, dropped)) == sizes{5, 5});
 }
 
 TEST_CASE("pipeline: a batch that was not moved from reuses its memory", "[pipeline]") {
@@ -312,7 +312,7 @@ TEST_CASE("pipeline: a batch that was not moved from reuses its memory", "[pipel
                  for (const std::string& text : batch) all += text;
                  return all;
                });
-  CHECK(leat::sync_wait(read_all(p)) == texts{"a0a1a2a3", "a4a5a6a7", "a8a9"});
+  CHECK(leat::block_on(read_all(p)) == texts{"a0a1a2a3", "a4a5a6a7", "a8a9"});
   CHECK(memory == std::vector<const void*>(3, memory[0]));
 }
 
@@ -322,7 +322,7 @@ TEST_CASE("pipeline: flat_map makes several elements from one", "[pipeline]") {
       lines_of({.files = make_files(dir, {3})}).flat_map("repeat", [](const std::string& text) {
         return texts(static_cast<std::size_t>(text[1] - '0'), text);
       });
-  CHECK(leat::sync_wait(read_all(p)) == texts{"a1", "a2", "a2"});
+  CHECK(leat::block_on(read_all(p)) == texts{"a1", "a2", "a2"});
 }
 
 TEST_CASE("pipeline: an error appears at the position of its element", "[pipeline]") {
@@ -359,7 +359,7 @@ TEST_CASE("pipeline: an error appears at the position of its element", "[pipelin
 }
 
 TEST_CASE("pipeline: next() after stop() does not start it", "[pipeline]") {
-  leat::sync_wait([]() -> task<> {
+  leat::block_on([]() -> task<> {
     auto p = lines_of({.files = {"/nowhere"}}).prefetch(1);
     co_await p.stop();
     const auto next = co_await p.next();
@@ -374,7 +374,7 @@ TEST_CASE("pipeline: two shuffles, and flags as elements", "[pipeline]") {
                .shuffle({.capacity = 20, .seed = 1})
                .shuffle({.capacity = 30, .seed = 2, .name = "again"})
                .map("text", text_of);
-  texts all = leat::sync_wait(read_all(p));
+  texts all = leat::block_on(read_all(p));
   texts sorted = read({.files = files});
   CHECK(all != sorted);
   std::sort(all.begin(), all.end());
@@ -384,7 +384,7 @@ TEST_CASE("pipeline: two shuffles, and flags as elements", "[pipeline]") {
                    .map("flag", [](std::string_view line) { return line.size() == 2; })
                    .shuffle({.capacity = 20, .seed = 1});
   int set = 0;
-  leat::sync_wait(flags.for_each([&](bool flag) { set += flag; }));
+  leat::block_on(flags.for_each([&](bool flag) { set += flag; }));
   CHECK(set == 10);
 }
 
@@ -394,7 +394,7 @@ TEST_CASE("pipeline: a function that returns a reference to a range keeps the ra
   const texts words{"one", "two"};
   auto p = lines_of({.files = make_files(dir, {2})})
                .flat_map("words", [&](const std::string&) -> const texts& { return words; });
-  CHECK(leat::sync_wait(read_all(p)) == texts{"one", "two", "one", "two"});
+  CHECK(leat::block_on(read_all(p)) == texts{"one", "two", "one", "two"});
 }
 
 TEST_CASE("pipeline: throws the error of a missing file to the consumer", "[pipeline]") {
@@ -402,16 +402,16 @@ TEST_CASE("pipeline: throws the error of a missing file to the consumer", "[pipe
   const std::string path = dir / "missing";
   auto p = lines_of({.files = {path}});
   try {
-    leat::sync_wait(read_all(p));
+    leat::block_on(read_all(p));
     FAIL("read");
   } catch (const leat::failure& e) {
     CHECK(e.code() == leat::errc::not_found);
     CHECK(contains(e.what(), path));
   }
   auto some = lines_of({.files = {make_files(dir, {1})[0], path}});
-  CHECK_THROWS_AS(leat::sync_wait(read_all(some)), leat::failure);
+  CHECK_THROWS_AS(leat::block_on(read_all(some)), leat::failure);
   auto ranks = lines_of({.files = make_files(dir, {1}), .world = {.rank = 1, .world_size = 2}});
-  CHECK(contains(leat_test::refusal([&] { return leat::sync_wait(read_all(ranks)); }),
+  CHECK(contains(leat_test::refusal([&] { return leat::block_on(read_all(ranks)); }),
                  "1 files are not enough for 2 ranks"));
 }
 
@@ -456,8 +456,8 @@ TEST_CASE("pipeline: rejects invalid declarations before it opens a file", "[pip
                  "pipeline 'train', stage 'files': max_line_size is 0, must be 1 or more"));
   CHECK(contains(refused({.files = {"x"}, .reader = {.read = {.depth = 1'000'000}}}),
                  "stage 'files': read_options::depth is 1000000, must be 1 to 1024"));
-  CHECK(contains(refused({.files = {"x"}, .reader = {.inflate = {.max_ratio = 0}}}),
-                 "stage 'files': inflate_options::max_ratio is 0"));
+  CHECK(contains(refused({.files = {"x"}, .reader = {.decompression = {.max_ratio = 0}}}),
+                 "stage 'files': decompression_options::max_ratio is 0"));
   const auto refused_index = [](leat::indexed_reader_options o) {
     return leat_test::refusal([&] {
       static_cast<void>(leat::read_indexed({"x"}, std::move(o)));

@@ -9,7 +9,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
@@ -39,7 +39,7 @@ TEST_CASE("pipeline: other tasks run although the consumer never waits", "[pipel
   auto p = declared(dir);
   std::uint64_t seen = 0;
   std::uint64_t seen_by_other = 0;
-  leat::sync_wait([](auto& from, std::uint64_t& count, std::uint64_t& at) -> task<> {
+  leat::block_on([](auto& from, std::uint64_t& count, std::uint64_t& at) -> task<> {
     leat::task_group group;
     group.spawn([](const std::uint64_t& now, std::uint64_t& then) -> task<> {
       while (now == 0) co_await leat::this_task::yield();
@@ -58,7 +58,7 @@ TEST_CASE("pipeline: a consumer that never waits can be stopped and saved", "[pi
   auto p = declared(dir);
   std::uint64_t seen = 0;
   bool cancelled = false;
-  leat::sync_wait([](auto& from, std::uint64_t& count, bool& told) -> task<> {
+  leat::block_on([](auto& from, std::uint64_t& count, bool& told) -> task<> {
     leat::task_group group;
     const auto consume = [&]() -> task<> {
       try {
@@ -79,7 +79,7 @@ TEST_CASE("pipeline: a consumer that never waits can be stopped and saved", "[pi
   CHECK(seen < lines);
   auto rest = declared(dir);
   std::uint64_t left = 0;
-  leat::sync_wait([](auto& from, std::string state, std::uint64_t& count) -> task<> {
+  leat::block_on([](auto& from, std::string state, std::uint64_t& count) -> task<> {
     co_await from.restore(std::move(state));
     co_await from.for_each([&](const std::string&) { ++count; });
   }(rest, p.save(), left));
@@ -100,7 +100,7 @@ std::uint64_t elements_beside(leat::task<> (*others)(const temp_dir&, bool&)) {
   dir.write("lines", std::string(100'000, '\n'));
   auto p = declared(dir);
   std::uint64_t seen = 0;
-  leat::sync_wait(
+  leat::block_on(
       [](auto& from, const temp_dir& where, auto beside, std::uint64_t& count) -> task<> {
         bool done = false;
         leat::task_group group;

@@ -7,7 +7,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
 #include "leat/pipeline/pipeline.hpp"
@@ -47,7 +47,7 @@ inline leat::task<> write_record_files(const temp_dir& dir, int records,
   int next = 0;
   for (int file = 0; next < records; ++file) {
     auto writer = co_await leat::tfrecord_writer::open(
-        dir / ("records" + std::to_string(100 + file)), {.compression_type = compression});
+        dir / ("records" + std::to_string(100 + file)), {.compression = compression});
     const int size = file % 4 == 2 ? 0 : 1 + 11 * (file % 5) * (1 + file / 3);
     for (int i = 0; i < size && next < records; ++i) {
       const std::string record = std::to_string(next++);
@@ -93,17 +93,17 @@ leat::task<texts> go_on(Pipeline& p, std::string state, std::size_t count = SIZE
 template <class Make>
 void check_resuming(Make make, std::size_t some = 150) {
   auto whole = make();
-  const auto [all, states] = leat::sync_wait(read_and_save(whole));
+  const auto [all, states] = leat::block_on(read_and_save(whole));
   REQUIRE(all.size() >= 50);
   {
     auto p = make();  // a save changes nothing
-    REQUIRE(leat::sync_wait(read_all(p)) == all);
+    REQUIRE(leat::block_on(read_all(p)) == all);
   }
   const std::size_t step = slow_build || is_repeated_run() ? 37 : 1;
   for (std::size_t k = 0; k < states.size(); k += step) {
     auto p = make();
     const std::size_t count = k % 50 == 0 ? SIZE_MAX : some;
-    const texts rest = leat::sync_wait(go_on(p, states[k], count));
+    const texts rest = leat::block_on(go_on(p, states[k], count));
     const std::size_t end = std::min(all.size(), count == SIZE_MAX ? all.size() : k + count);
     const texts expected(all.begin() + static_cast<std::ptrdiff_t>(k),
                          all.begin() + static_cast<std::ptrdiff_t>(end));
@@ -120,7 +120,7 @@ void check_resuming(Make make, std::size_t some = 150) {
         co_await p.restore(state);
         co_return co_await read_and_save(p, random.uniform_below(60));
       };
-      const auto [elements, after] = leat::sync_wait(part());
+      const auto [elements, after] = leat::block_on(part());
       seen.insert(seen.end(), elements.begin(), elements.end());
       more = seen.size() < all.size();
       state = after.back();

@@ -148,7 +148,7 @@ TEST_CASE("pipeline: timers are served while a function computes for the element
                                        return std::optional<int>();
                                      },
                                      {.workers = workers});
-    leat::sync_wait(p.for_each([](int) {}));
+    leat::block_on(p.for_each([](int) {}));
     CHECK(call.calls() == count);
     CHECK(call.turns() >= 5);
   }
@@ -160,7 +160,7 @@ template <class Pipeline, class Stops>
 std::size_t read_until_stopped(Pipeline& p, Stops stops) {
   std::size_t elements = 0;
   bool cancelled = false;
-  leat::sync_wait([](auto& from, auto& when, std::size_t& count, bool& told) -> task<> {
+  leat::block_on([](auto& from, auto& when, std::size_t& count, bool& told) -> task<> {
     leat::task_group group;
     const auto consume = [&]() -> task<> {
       try {
@@ -209,7 +209,7 @@ TEST_CASE("pipeline: a stop ends a function within a block, and the pipeline res
   CHECK(call.calls() < count);
   auto rest = declared();
   std::size_t left = 0;
-  leat::sync_wait([](auto& from, std::string state, std::size_t& elements) -> task<> {
+  leat::block_on([](auto& from, std::string state, std::size_t& elements) -> task<> {
     co_await from.restore(std::move(state));
     co_await from.for_each([&](const std::string&) { ++elements; });
   }(rest, p.save(), left));

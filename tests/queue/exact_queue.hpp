@@ -1,12 +1,11 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <deque>
-#include <memory>
 #include <new>
 
 #include "leat/queue/basic_queue.hpp"
+#include "support/leat_test.hpp"
 
 // A queue that records how much memory it reserves, and can be refused more.
 

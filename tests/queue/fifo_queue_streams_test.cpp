@@ -2,74 +2,74 @@
 
 #include <algorithm>
 #include <thread>
-#include <vector>
 
-#include "leat/async/task_group.hpp"
 #include "leat/base/random.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "queue/operation/queue_actors.hpp"
+#include "support/leat_test.hpp"
 
 namespace fifo_queue_streams_test {
 
 using queue = leat::fifo_queue<int>;
 using list = std::vector<int>;
 
-TEST_CASE("fifo_queue: items pushed by ten threads all leave", "[queue]") {
+TEST_CASE("fifo_queue: items pushed by ten threads all leave") {
   queue q(10);
   std::vector<std::jthread> threads;
-  for (int p = 0; p < 10; ++p) threads.emplace_back([&q, p] { CHECK(q.wait_push(p % 7)); });
+  for (int p = 0; p < 10; ++p)
+    threads.emplace_back([&q, p] { CHECK(leat::block_on(q.push(p % 7))); });
   list out;
-  for (int i = 0; i < 10; ++i) out.push_back(*q.wait_pop());
+  for (int i = 0; i < 10; ++i) out.push_back(*leat::block_on(q.pop()));
   threads.clear();
   CHECK(sorted(out) == list{0, 0, 1, 1, 2, 2, 3, 4, 5, 6});
   CHECK(q.size() == 0);
 }
 
-TEST_CASE("fifo_queue: ten threads can push_many while ten pop batches", "[queue]") {
+TEST_CASE("fifo_queue: ten threads can push_many while ten pop batches") {
   queue q(1000);
   std::vector<std::jthread> threads;
   for (int p = 0; p < 10; ++p) {
     threads.emplace_back([&q, p] {
       list run(100, p);
-      q.wait_push_many(run);
+      leat::block_on(q.push_many(run));
     });
   }
   threads.clear();
-  const list all = *q.wait_pop_many(1000);
+  const list all = *leat::block_on(q.pop_many(1000));
   for (std::size_t i = 0; i < all.size(); i += 100) {  // the items of each push are contiguous
     CHECK(std::all_of(all.begin() + static_cast<std::ptrdiff_t>(i),
                       all.begin() + static_cast<std::ptrdiff_t>(i + 100),
                       [&](int v) { return v == all[i]; }));
   }
   list numbers_in = numbers(1000);
-  q.wait_push_many(numbers_in);
+  leat::block_on(q.push_many(numbers_in));
   std::vector<list> out(10);
-  for (auto& o : out) threads.emplace_back([&] { o = *q.wait_pop_many(100); });
+  for (auto& o : out) threads.emplace_back([&] { o = *leat::block_on(q.pop_many(100)); });
   threads.clear();
   list together;
   for (const auto& o : out) together.insert(together.end(), o.begin(), o.end());
   CHECK(sorted(together) == numbers(1000));
 }
 
-TEST_CASE("fifo_queue: equal numbers of pops and pushes keep the size", "[queue]") {
+TEST_CASE("fifo_queue: equal numbers of pops and pushes keep the size") {
   queue q(50);
   fill(q, numbers(49));
   std::vector<std::jthread> threads;
   for (int i = 0; i < 10; ++i) {
     threads.emplace_back([&q] {
-      for (int k = 0; k < 100; ++k) q.wait_push(k);
+      for (int k = 0; k < 100; ++k) leat::block_on(q.push(k));
     });
     threads.emplace_back([&q] {
-      for (int k = 0; k < 100; ++k) static_cast<void>(q.wait_pop());
+      for (int k = 0; k < 100; ++k) static_cast<void>(leat::block_on(q.pop()));
     });
   }
   threads.clear();
   CHECK(q.size() == 49);
 }
 
-LEAT_TEST("fifo_queue: push and push_many keep the order", "[queue]") {
+LEAT_TEST("fifo_queue: push and push_many keep the order") {
   queue q(10);
-  leat::task_group g;
+  task_group g;
   g.spawn([](queue& to) -> task<> {
     leat::random_engine random(1);
     for (int next = 0; next < 250;) {
@@ -90,9 +90,9 @@ LEAT_TEST("fifo_queue: push and push_many keep the order", "[queue]") {
   CHECK(q.size() == 0);
 }
 
-LEAT_TEST("fifo_queue: single pops and batches of any size keep the order", "[queue]") {
+LEAT_TEST("fifo_queue: single pops and batches of any size keep the order") {
   queue q(10);
-  leat::task_group g;
+  task_group g;
   g.spawn([](queue& to) -> task<> {
     list run = numbers(250);
     CHECK(co_await to.push_many(run) == 250);

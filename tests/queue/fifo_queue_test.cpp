@@ -1,23 +1,12 @@
 #include "leat/queue/fifo_queue.hpp"
 
-#include <cstdint>
 #include <exception>
-#include <memory>
-#include <stdexcept>
-#include <string>
 #include <thread>
-#include <vector>
 
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "support/foreign_coroutine.hpp"
 #include "support/leat_test.hpp"
 
 namespace fifo_queue_test {
-
-using leat::task;
 
 task<> produce(leat::fifo_queue<int>& q, int count) {
   for (int i = 0; i < count; ++i) co_await q.push(int{i});
@@ -37,10 +26,10 @@ task<> take_batch(leat::fifo_queue<int>& q, std::size_t n, std::vector<std::vect
   if (batch) out.push_back(*batch);
 }
 
-LEAT_TEST("fifo_queue: items leave in the order in which they entered", "[queue]") {
+LEAT_TEST("fifo_queue: items leave in the order in which they entered") {
   leat::fifo_queue<int> q(3);
   std::vector<int> out;
-  leat::task_group g;
+  task_group g;
   g.spawn(produce(q, 100));
   g.spawn(pop_into(q, out));
   co_await g.join();
@@ -48,7 +37,7 @@ LEAT_TEST("fifo_queue: items leave in the order in which they entered", "[queue]
   CHECK(std::is_sorted(out.begin(), out.end()));
 }
 
-LEAT_TEST("fifo_queue: the items of a push of many stay contiguous", "[queue]") {
+LEAT_TEST("fifo_queue: the items of a push of many stay contiguous") {
   leat::fifo_queue<int> q(2);
   struct pusher {
     static task<> run(leat::fifo_queue<int>& q, int first) {
@@ -56,7 +45,7 @@ LEAT_TEST("fifo_queue: the items of a push of many stay contiguous", "[queue]") 
       co_await q.push_many(items);
     }
   };
-  leat::task_group g;
+  task_group g;
   for (int i = 0; i < 5; ++i) g.spawn(pusher::run(q, i * 10));
   std::vector<int> out;
   for (int i = 0; i < 20; ++i) {
@@ -70,22 +59,10 @@ LEAT_TEST("fifo_queue: the items of a push of many stay contiguous", "[queue]") 
   }
 }
 
-LEAT_TEST("fifo_queue: waiting batches are filled one after the other", "[queue]") {
+LEAT_TEST("fifo_queue: a cancelled batch returns its items to the front") {
   leat::fifo_queue<int> q(10);
   std::vector<std::vector<int>> batches;
-  leat::task_group g;
-  g.spawn(take_batch(q, 3, batches));
-  g.spawn(take_batch(q, 1, batches));
-  co_await leat::this_task::yield();
-  for (int i = 1; i <= 4; ++i) co_await q.push(int{i});
-  co_await g.join();
-  CHECK(batches == std::vector<std::vector<int>>{{1, 2, 3}, {4}});
-}
-
-LEAT_TEST("fifo_queue: a cancelled batch returns its items to the front", "[queue]") {
-  leat::fifo_queue<int> q(10);
-  std::vector<std::vector<int>> batches;
-  leat::task_group g;
+  task_group g;
   g.spawn(take_batch(q, 5, batches));
   co_await leat::this_task::yield();
   for (int i = 1; i <= 3; ++i) co_await q.push(int{i});
@@ -96,71 +73,66 @@ LEAT_TEST("fifo_queue: a cancelled batch returns its items to the front", "[queu
   CHECK(*all == std::vector<int>{1, 2, 3, 4});
 }
 
-LEAT_TEST("fifo_queue: an unbounded queue accepts every item", "[queue]") {
+LEAT_TEST("fifo_queue: an unbounded queue accepts every item") {
   leat::fifo_queue<int> q(leat::unbounded);
   std::vector<int> items(100'000, 1);
-  const std::size_t in = co_await q.push_many(items);
-  CHECK(in == 100'000);
+  CHECK(co_await q.push_many(items) == 100'000);
   CHECK(q.size() == 100'000);
   q.close();
 }
 
-TEST_CASE("fifo_queue: blocking calls exchange items with tasks of another thread", "[queue]") {
+TEST_CASE("fifo_queue: blocking calls exchange items with tasks of another thread") {
   leat::fifo_queue<int> q(4);
-  std::jthread producer([&] { leat::sync_wait(produce(q, 1000)); });
+  std::jthread producer([&] { leat::block_on(produce(q, 1000)); });
   int expected = 0;
   for (;;) {
-    const auto item = q.wait_pop();
+    const auto item = leat::block_on(q.pop());
     if (!item) break;
     CHECK(*item == expected++);
   }
   CHECK(expected == 1000);
 }
 
-TEST_CASE("fifo_queue: a rejected wait_push does not move from its value", "[queue]") {
+TEST_CASE("fifo_queue: a rejected wait_push does not move from its value") {
   leat::fifo_queue<std::string> q(1);
   q.close();
   std::string value = "still here";
-  CHECK_FALSE(q.wait_push(std::move(value)));
+  CHECK_FALSE(leat::block_on(q.push(std::move(value))));
   CHECK(value == "still here");  // NOLINT(bugprone-use-after-move): that is the promise
 }
 
-TEST_CASE("fifo_queue: fail() without a cause ends the process with a message", "[queue]") {
+TEST_CASE("fifo_queue: fail() without a cause ends the process with a message") {
   const std::string said = leat_test::abort_message([] { leat::fifo_queue<int>(1).fail(nullptr); });
-  CHECK(said.find("fail() of a queue without a cause") != said.npos);
+  CHECK(contains(said, "fail() of a queue without a cause"));
 }
 
-LEAT_TEST("fifo_queue: the error of push_many contains the text of any failure", "[queue]") {
+LEAT_TEST("fifo_queue: the error of push_many contains the text of any failure") {
   const auto told = [](std::exception_ptr cause) -> task<std::string> {
     leat::fifo_queue<int> q(1, "q");
     std::string what;
-    leat::task_group g;
+    task_group g;
     g.spawn([](leat::fifo_queue<int>& to, std::string& text) -> task<> {
       std::vector<int> items(3);
-      try {
-        co_await to.push_many(items);
-      } catch (const leat::partial_push_error& e) {
-        text = e.what();
-      }
+      text = co_await message_of<leat::partial_push_error>(to.push_many(items));
     }(q, what));
     co_await leat::this_task::yield();
     q.fail(cause);
     co_await g.join();
     co_return what;
   };
-  const std::string done = "push to queue 'q' (1 of 1, closed), 1 of 3 done: ";
+  const std::string done = "push to queue 'q' (1 of 1, closed, 2 refused), 1 of 3 done: ";
   CHECK(co_await told(std::make_exception_ptr(std::runtime_error("disk on fire"))) ==
         done + "disk on fire: unknown error");
   CHECK(co_await told(std::make_exception_ptr(7)) ==
         done + "exception of an unknown type: unknown error");
 }
 
-LEAT_TEST("fifo_queue: push_many on a failing queue reports the number of added items", "[queue]") {
+LEAT_TEST("fifo_queue: push_many on a failing queue reports the number of added items") {
   leat::fifo_queue<int> q(2);
   std::size_t in = 0;
   bool caused = false;
   std::string what;
-  leat::task_group g;
+  task_group g;
   g.spawn(
       [](leat::fifo_queue<int>& to, std::size_t& count, bool& cause, std::string& text) -> task<> {
         std::vector<int> items(5);
@@ -168,24 +140,24 @@ LEAT_TEST("fifo_queue: push_many on a failing queue reports the number of added 
           co_await to.push_many(items);
         } catch (const leat::partial_push_error& e) {
           count = e.count();
-          cause = e.cause() != nullptr && e.code() == leat::errc::data_loss;
+          cause = e.cause() != nullptr && e.code() == errc::data_loss;
           text = e.what();
         }
       }(q, in, caused, what));
   for (int i = 0; i < 5; ++i) co_await leat::this_task::yield();
-  q.fail(std::make_exception_ptr(leat::failure(leat::errc::data_loss, "damaged")));
+  q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "damaged")));
   co_await g.join();
   CHECK(in == 2);
   CHECK(caused);
-  CHECK(what == "push to queue '' (2 of 2, closed), 2 of 5 done: damaged: data loss");
+  CHECK(what == "push to queue '' (2 of 2, closed, 3 refused), 2 of 5 done: damaged: data loss");
   CHECK(q.size() == 2);
 }
 
-LEAT_TEST("fifo_queue: can store bool", "[queue]") {
+LEAT_TEST("fifo_queue: can store bool") {
   leat::fifo_queue<bool> q(4);
   bool items[] = {true, false, true};
   co_await q.push_many(items);
-  leat::task_group g;
+  task_group g;
   g.spawn([](leat::fifo_queue<bool>& all) -> task<> { co_await all.pop_many(4); }(q));
   for (int i = 0; i < 5; ++i) co_await leat::this_task::yield();
   g.request_stop();  // puts its items back in order
@@ -195,31 +167,24 @@ LEAT_TEST("fifo_queue: can store bool", "[queue]") {
   CHECK(*back == std::vector<bool>{true, false, true});
 }
 
-LEAT_TEST("fifo_queue: a batch too large for memory throws without effect", "[queue]") {
+LEAT_TEST("fifo_queue: a batch too large for memory throws without effect") {
   leat::fifo_queue<int> q(4);
   leat::task_context& self = leat::this_task::get_context();
   const std::size_t too_many[] = {SIZE_MAX, SIZE_MAX / sizeof(int) - 1};
   for (const std::size_t count : too_many) {
-    bool refused = false;
-    try {
-      co_await q.pop_many(count);
-    } catch (const std::bad_alloc&) {
-      refused = true;
-    }
-    CHECK(refused);
+    CHECK(co_await throws<std::bad_alloc>(q.pop_many(count)));
     CHECK(self.waiting() == nullptr);
   }
   CHECK(q.statistics().waiting_pops == 0);
   co_await q.push(1);
-  const auto item = co_await q.pop();
-  CHECK(item == 1);
+  CHECK(co_await q.pop() == 1);
 }
 
-LEAT_TEST("fifo_queue: batches that never wait let other tasks run", "[queue]") {
+LEAT_TEST("fifo_queue: batches that never wait let other tasks run") {
   leat::fifo_queue<int> q(64);
   int turns = 0;
   bool done = false;
-  leat::task_group g;
+  task_group g;
   g.spawn([](leat::fifo_queue<int>& both, bool& ended) -> task<> {
     std::vector<int> items(8);
     for (int i = 0; i < 5000; ++i) {
@@ -236,8 +201,7 @@ LEAT_TEST("fifo_queue: batches that never wait let other tasks run", "[queue]") 
   CHECK(turns > 10);
 }
 
-LEAT_TEST("fifo_queue: a coroutine destroyed between its pop and its turn returns the item",
-          "[queue]") {
+LEAT_TEST("fifo_queue: a coroutine destroyed between its pop and its turn returns the item") {
   // A foreign coroutine, since a leat task cannot be destroyed at this point.
   const auto pop = [](leat::fifo_queue<int>& q) -> leat_test::foreign_coroutine {
     co_await q.pop();
@@ -252,7 +216,7 @@ LEAT_TEST("fifo_queue: a coroutine destroyed between its pop and its turn return
   CHECK(co_await q.pop() == 2);
 }
 
-LEAT_TEST("fifo_queue: a coroutine destroyed between its push and its turn has pushed", "[queue]") {
+LEAT_TEST("fifo_queue: a coroutine destroyed between its push and its turn has pushed") {
   const auto push = [](leat::fifo_queue<int>& q) -> leat_test::foreign_coroutine {
     co_await q.push(2);
   };
@@ -264,8 +228,7 @@ LEAT_TEST("fifo_queue: a coroutine destroyed between its push and its turn has p
   CHECK(co_await q.pop() == 2);
 }
 
-LEAT_TEST("select: a coroutine destroyed between its pop and its turn returns the item",
-          "[queue]") {
+LEAT_TEST("select: a coroutine destroyed between its pop and its turn returns the item") {
   const auto pop = [](leat::fifo_queue<int>& a,
                       leat::fifo_queue<int>& b) -> leat_test::foreign_coroutine {
     co_await leat::select(a.pop(), b.pop());
@@ -279,35 +242,35 @@ LEAT_TEST("select: a coroutine destroyed between its pop and its turn returns th
   CHECK(co_await b.pop() == 1);
 }
 
-TEST_CASE("fifo_queue: destruction during a wait ends the process with a message", "[queue]") {
+TEST_CASE("fifo_queue: destruction during a wait ends the process with a message") {
   const std::string pop = leat_test::abort_message([] {
     leat::sim::virtual_scheduler s;
-    leat::task_group g;
+    task_group g;
     leat::fifo_queue<int> q(1, "numbers");
     std::vector<int> out;
     g.spawn_on(s, pop_into(q, out), "taker");
     s.run_now();
   });
-  CHECK(pop.find("queue 'numbers' destroyed while operations wait on it") != pop.npos);
-  CHECK(pop.find("\n  pop of taker, at ") != pop.npos);
+  CHECK(contains(pop, "queue 'numbers' destroyed while operations wait on it"));
+  CHECK(contains(pop, "\n  pop of taker, at "));
   const std::string push = leat_test::abort_message([] {
     leat::sim::virtual_scheduler s;
-    leat::task_group g;
+    task_group g;
     leat::fifo_queue<int> q(1);
     g.spawn_on(s, produce(q, 5));
     s.run_now();
   });
-  CHECK(push.find("queue '' destroyed while operations wait on it") != push.npos);
-  CHECK(push.find("\n  push of task spawned at fifo_queue_test.cpp:") != push.npos);
+  CHECK(contains(push, "queue '' destroyed while operations wait on it"));
+  CHECK(contains(push, "\n  push of task spawned at fifo_queue_test.cpp:"));
 }
 
-TEST_CASE("fifo_queue: awaiting an operation twice ends the process with a message", "[queue]") {
+TEST_CASE("fifo_queue: awaiting an operation twice ends the process with a message") {
   const auto pop_twice = [](bool with_items) {
     return leat_test::abort_message([&] {
       leat::sim::run([](bool there) -> task<> {
         leat::fifo_queue<int> q(2);
         if (there) co_await produce(q, 2);
-        leat::task_group g;
+        task_group g;
         if (!there) g.spawn(produce(q, 2));
         auto next = q.pop();
         co_await next;
@@ -316,8 +279,8 @@ TEST_CASE("fifo_queue: awaiting an operation twice ends the process with a messa
       }(with_items));
     });
   };
-  CHECK(pop_twice(true).find("operation awaited twice: create a new one") != std::string::npos);
-  CHECK(pop_twice(false).find("operation awaited twice: create a new one") != std::string::npos);
+  CHECK(contains(pop_twice(true), "awaited twice"));
+  CHECK(contains(pop_twice(false), "awaited twice"));
 }
 
 }  // namespace fifo_queue_test

@@ -1,13 +1,10 @@
 #include "leat/queue/detail/heap_order.hpp"
 
 #include <algorithm>
-#include <memory>
-#include <vector>
-
-#include <catch2/catch.hpp>
 
 #include "leat/base/random.hpp"
 #include "leat/queue/detail/raw_storage.hpp"
+#include "support/leat_test.hpp"
 
 namespace heap_order_test {
 
@@ -27,7 +24,7 @@ item take(heap& h) {
   return slot.take();
 }
 
-TEST_CASE("heap_order: matches a stable sort for any mix of pushes and pops", "[queue]") {
+TEST_CASE("heap_order: matches a stable sort for any mix of pushes and pops") {
   leat::random_engine random(5);
   for (int round = 0; round < 300; ++round) {
     heap h{by_key{}};
@@ -51,7 +48,7 @@ TEST_CASE("heap_order: matches a stable sort for any mix of pushes and pops", "[
   }
 }
 
-TEST_CASE("heap_order: a returned item precedes its equals again", "[queue]") {
+TEST_CASE("heap_order: a returned item precedes its equals again") {
   heap h{by_key{}};
   h.reserve(8);
   for (int i = 0; i < 4; ++i) h.store(item{1, i});

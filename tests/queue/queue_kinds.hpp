@@ -3,23 +3,14 @@
 // Every kind of queue and every operation, for tests that apply to all of them.
 
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <system_error>
 #include <tuple>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/base/error.hpp"
-#include "leat/queue/padding_fifo_queue.hpp"
-#include "leat/queue/tensor_priority_queue.hpp"
+#include "leat/queue.hpp"
 #include "queue/operation/queue_tasks.hpp"
 #include "queue/tensors.hpp"
 #include "support/effort.hpp"
+#include "support/leat_test.hpp"
 
 namespace queue_kinds {
 
@@ -75,7 +66,7 @@ struct push {
   }
   template <class Kind, class... Limit>
   static auto block(typename Kind::queue& q, with_items<Kind>& with, const Limit&... limit) {
-    return q.wait_push(std::move(with.item), limit...);
+    return leat::block_on(q.push(std::move(with.item)), limit...);
   }
   template <class Kind>
   static std::size_t moved(bool in) {
@@ -90,7 +81,7 @@ struct push_copy : push {
   }
   template <class Kind, class... Limit>
   static auto block(typename Kind::queue& q, const with_items<Kind>& with, const Limit&... limit) {
-    return q.wait_push(with.item, limit...);
+    return leat::block_on(q.push(with.item), limit...);
   }
 };
 
@@ -103,7 +94,7 @@ struct push_many {
   }
   template <class Kind, class... Limit>
   static auto block(typename Kind::queue& q, with_items<Kind>& with, const Limit&... limit) {
-    return q.wait_push_many(with.run, limit...);
+    return leat::block_on(q.push_many(with.run), limit...);
   }
   template <class Kind>
   static std::size_t moved(std::size_t count) {
@@ -120,7 +111,7 @@ struct pop {
   }
   template <class Kind, class... Limit>
   static auto block(typename Kind::queue& q, with_items<Kind>&, const Limit&... limit) {
-    return q.wait_pop(limit...);
+    return leat::block_on(q.pop(), limit...);
   }
   template <class Kind>
   static std::size_t moved(const std::optional<typename Kind::item>& item) {
@@ -144,7 +135,7 @@ struct pop_many : takes_a_batch {
   }
   template <class Kind, class... Limit>
   static auto block(typename Kind::queue& q, with_items<Kind>&, const Limit&... limit) {
-    return q.wait_pop_many(batch_length, limit...);
+    return leat::block_on(q.pop_many(batch_length), limit...);
   }
 };
 
@@ -155,7 +146,7 @@ struct pop_up_to : takes_a_batch {
   }
   template <class Kind, class... Limit>
   static auto block(typename Kind::queue& q, with_items<Kind>&, const Limit&... limit) {
-    return q.wait_pop_up_to(batch_length, limit...);
+    return leat::block_on(q.pop_up_to(batch_length), limit...);
   }
 };
 
@@ -198,7 +189,7 @@ struct waiting_operation {
   }
   // Checks that the operation had no effect, except that a push_many keeps the `helped` items
   // added.
-  void is_undone(leat::errc code, std::size_t helped) const {
+  void is_undone(errc code, std::size_t helped) const {
     CHECK(ended);
     CHECK(ec == leat::make_error_code(code));
     CHECK(moved == (in_parts ? helped : 0));

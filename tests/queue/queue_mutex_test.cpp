@@ -1,11 +1,10 @@
 #include "leat/queue/detail/queue_mutex.hpp"
 
 #include <atomic>
-#include <catch2/catch.hpp>
-#include <cstddef>
 #include <thread>
 
 #include "leat/queue/fifo_queue.hpp"
+#include "support/leat_test.hpp"
 
 namespace queue_mutex_test {
 
@@ -31,7 +30,7 @@ bool remove_at_front(queue_mutex& m, std::size_t count) {
   return m.remove_at_front(count, []() noexcept {});
 }
 
-TEST_CASE("queue_mutex: a side can be changed alone after a second thread", "[queue]") {
+TEST_CASE("queue_mutex: a side can be changed alone after a second thread") {
   queue_mutex m(true);
   m.set_bounds(4, 0);
   CHECK(m.never_locked());
@@ -46,7 +45,7 @@ TEST_CASE("queue_mutex: a side can be changed alone after a second thread", "[qu
   CHECK(m.size() == 2);
 }
 
-TEST_CASE("queue_mutex: without bounds, no side adds or removes", "[queue]") {
+TEST_CASE("queue_mutex: without bounds, no side adds or removes") {
   shared_mutex m;
   CHECK_FALSE(add_at_back(m, 1));
   m.add(5);
@@ -54,7 +53,7 @@ TEST_CASE("queue_mutex: without bounds, no side adds or removes", "[queue]") {
   CHECK(m.size() == 5);
 }
 
-TEST_CASE("queue_mutex: the sides keep the bounds", "[queue]") {
+TEST_CASE("queue_mutex: the sides keep the bounds") {
   shared_mutex m(4, 1);
   CHECK(add_at_back(m, 3));
   CHECK_FALSE(add_at_back(m, 2));
@@ -70,14 +69,14 @@ TEST_CASE("queue_mutex: the sides keep the bounds", "[queue]") {
   CHECK(m.peak() == 4);
 }
 
-TEST_CASE("queue_mutex: a floor of 0 leaves an empty queue", "[queue]") {
+TEST_CASE("queue_mutex: a floor of 0 leaves an empty queue") {
   shared_mutex m(4, 0);
   CHECK_FALSE(remove_at_front(m, 1));
   CHECK(add_at_back(m, 1));
   CHECK(remove_at_front(m, 1));
 }
 
-TEST_CASE("queue_mutex: returned items count against the bound at once", "[queue]") {
+TEST_CASE("queue_mutex: returned items count against the bound at once") {
   shared_mutex m(4, 0);
   CHECK(add_at_back(m, 4));
   CHECK(remove_at_front(m, 3));
@@ -89,7 +88,7 @@ TEST_CASE("queue_mutex: returned items count against the bound at once", "[queue
   CHECK_FALSE(remove_at_front(m, 1));
 }
 
-TEST_CASE("queue_mutex: returned items count towards the peak", "[queue]") {
+TEST_CASE("queue_mutex: returned items count towards the peak") {
   shared_mutex m(4, 0);
   CHECK(add_at_back(m, 4));
   CHECK(remove_at_front(m, 3));
@@ -102,7 +101,7 @@ TEST_CASE("queue_mutex: returned items count towards the peak", "[queue]") {
   CHECK_FALSE(add_at_back(m, 1));
 }
 
-TEST_CASE("queue_mutex: a side sees what changed under the whole lock", "[queue]") {
+TEST_CASE("queue_mutex: a side sees what changed under the whole lock") {
   shared_mutex m(4, 0);
   m.add(3);
   CHECK(remove_at_front(m, 1));
@@ -117,7 +116,7 @@ TEST_CASE("queue_mutex: a side sees what changed under the whole lock", "[queue]
   CHECK_FALSE(add_at_back(m, 1));
 }
 
-TEST_CASE("queue_mutex: the peak is the largest size that a push has seen", "[queue]") {
+TEST_CASE("queue_mutex: the peak is the largest size that a push has seen") {
   shared_mutex m(8, 0);
   for (int i = 0; i < 20; ++i) {
     CHECK(add_at_back(m, 2));
@@ -126,8 +125,7 @@ TEST_CASE("queue_mutex: the peak is the largest size that a push has seen", "[qu
   CHECK(m.peak() == 2);
 }
 
-TEST_CASE("queue_mutex: the peak follows the items that are added under the whole lock",
-          "[queue]") {
+TEST_CASE("queue_mutex: the peak follows the items that are added under the whole lock") {
   shared_mutex m(8, 0);
   m.add(2);
   CHECK(m.peak() == 2);
@@ -141,7 +139,7 @@ TEST_CASE("queue_mutex: the peak follows the items that are added under the whol
   CHECK(m.size() == 2);
 }
 
-TEST_CASE("queue_mutex: a push below the peak needs no new count of the other side", "[queue]") {
+TEST_CASE("queue_mutex: a push below the peak needs no new count of the other side") {
   shared_mutex m(4, 0);
   CHECK(add_at_back(m, 3));
   CHECK(remove_at_front(m, 2));
@@ -151,7 +149,7 @@ TEST_CASE("queue_mutex: a push below the peak needs no new count of the other si
   CHECK(m.peak() == 3);
 }
 
-TEST_CASE("queue_mutex: excludes the sides and the whole lock", "[queue]") {
+TEST_CASE("queue_mutex: excludes the sides and the whole lock") {
   queue_mutex m(true);
   m.set_bounds(queue_mutex::none, 0);
   long at_back = 0, at_front = 0;  // the whole lock changes both
@@ -213,7 +211,7 @@ bool overlap(bool is_shared, bool from_owner, int way) {
   return overlaps;
 }
 
-TEST_CASE("queue_mutex: a thread that holds the whole lock excludes all others", "[queue]") {
+TEST_CASE("queue_mutex: a thread that holds the whole lock excludes all others") {
   for (const bool is_shared : {false, true}) {
     for (const bool from_owner : {false, true}) {
       for (const int way : {0, 1, 2}) {
@@ -224,7 +222,7 @@ TEST_CASE("queue_mutex: a thread that holds the whole lock excludes all others",
   }
 }
 
-TEST_CASE("queue_mutex: all threads that wait for the owner enter after it", "[queue]") {
+TEST_CASE("queue_mutex: all threads that wait for the owner enter after it") {
   queue_mutex m(true);
   const bool as_owner = m.lock();
   std::atomic<int> arrived = 0, entered = 0;
@@ -249,7 +247,7 @@ TEST_CASE("queue_mutex: all threads that wait for the owner enter after it", "[q
 // A queue may be a variable of a coroutine.
 static_assert(alignof(leat::fifo_queue<int>) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
 
-TEST_CASE("queue_mutex: the bounds of a shared queue follow its state", "[queue]") {
+TEST_CASE("queue_mutex: the bounds of a shared queue follow its state") {
   leat::fifo_queue<int> q(3);
   CHECK(q.try_push(1));
   std::jthread([&q] { CHECK(q.try_push(2)); }).join();
@@ -266,7 +264,7 @@ TEST_CASE("queue_mutex: the bounds of a shared queue follow its state", "[queue]
   CHECK(q.statistics().peak_size == 3);
 }
 
-TEST_CASE("queue_mutex: a shared queue without a limit grows", "[queue]") {
+TEST_CASE("queue_mutex: a shared queue without a limit grows") {
   leat::fifo_queue<int> q(leat::unbounded);
   CHECK(q.try_push(0));
   std::jthread([&q] {

@@ -1,32 +1,17 @@
 // Operations on zero items. Every form succeeds immediately on every queue, also after a stop.
 
-#include <chrono>
-#include <cstddef>
 #include <exception>
-#include <optional>
 #include <stop_token>
-#include <system_error>
 #include <thread>
 #include <tuple>
-#include <utility>
 
-#include <asio/bind_cancellation_slot.hpp>
-#include <asio/bind_executor.hpp>
-#include <asio/cancellation_signal.hpp>
-#include <asio/io_context.hpp>
-
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/wait_limit.hpp"
 #include "leat/coordination/coordinator.hpp"
 #include "leat/queue/completion_tokens.hpp"
 #include "queue/queue_kinds.hpp"
+#include "support/asio_test.hpp"
 
 namespace queue_of_nothing_test {
 
-using namespace std::chrono_literals;
 using queue_kinds::of_numbers;
 using queue_kinds::of_tensors;
 
@@ -50,7 +35,7 @@ struct push_many {
   }
   template <class Kind, class... Limit>
   static auto block(typename Kind::queue& q, typename Kind::run& none, const Limit&... limit) {
-    return q.wait_push_many(none, limit...);
+    return leat::block_on(q.push_many(none), limit...);
   }
   template <class Kind, class Token>
   static void begin(typename Kind::queue& q, typename Kind::run& none, Token&& token) {
@@ -80,7 +65,7 @@ struct pop_many : takes_a_batch {
   }
   template <class Kind, class... Limit>
   static auto block(typename Kind::queue& q, typename Kind::run&, const Limit&... limit) {
-    return q.wait_pop_many(0, limit...);
+    return leat::block_on(q.pop_many(0), limit...);
   }
   template <class Kind, class Token>
   static void begin(typename Kind::queue& q, typename Kind::run&, Token&& token) {
@@ -99,7 +84,7 @@ struct pop_up_to : takes_a_batch {
   }
   template <class Kind, class... Limit>
   static auto block(typename Kind::queue& q, typename Kind::run&, const Limit&... limit) {
-    return q.wait_pop_up_to(0, limit...);
+    return leat::block_on(q.pop_up_to(0), limit...);
   }
   template <class Kind, class Token>
   static void begin(typename Kind::queue& q, typename Kind::run&, Token&& token) {
@@ -186,7 +171,7 @@ TEMPLATE_LIST_TEST_CASE("no items: an awaited operation succeeds, also after a s
         typename TestType::kind::queue q = TestType::kind::make();
         bring<typename TestType::kind>(q, s);
         const std::size_t before = q.size();
-        leat::task_group g;
+        task_group g;
         g.spawn(await_all<TestType>(q, successes));
         if (stopped) g.request_stop();
         co_await g.join();
@@ -224,7 +209,7 @@ TEMPLATE_LIST_TEST_CASE("no items: a blocking operation succeeds, also with a st
       block_all(stop);
     });
     coord.request_stop();
-    coord.wait_join();
+    leat::block_on(coord.join());
     CHECK(coord.secondary_errors().empty());
     CHECK(successes == 6);
   }
@@ -256,11 +241,11 @@ TEMPLATE_LIST_TEST_CASE(
   }
 }
 
-LEAT_TEST("no items: select performs the operation on zero items after a stop", "[queue]") {
+LEAT_TEST("no items: select performs the operation on zero items after a stop") {
   leat::fifo_queue<int> q(1);
   REQUIRE(q.try_push(1));
   std::size_t won = 0;
-  leat::task_group g;
+  task_group g;
   g.spawn([](leat::fifo_queue<int>& from, std::size_t& index) -> task<> {
     const auto first = co_await leat::select(from.pop(), from.pop_many(0), leat::sleep_for(1s));
     index = first.index();

@@ -1,17 +1,12 @@
 #include "leat/queue/queue_registry.hpp"
 
 #include <functional>
-#include <memory>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
-#include "leat/queue/element_byte_size.hpp"
-#include "leat/queue/padding_fifo_queue.hpp"
-#include "leat/queue/tensor_priority_queue.hpp"
+#include "leat/queue.hpp"
 #include "queue/tensors.hpp"
 #include "queue/weight/weighed_queues.hpp"
+#include "support/leat_test.hpp"
 
 namespace queue_registry_test {
 
@@ -26,31 +21,20 @@ using shuffled_ints = leat::random_shuffle_queue<int>;
 using fifo_of_tensors = leat::tensor_queue<leat::fifo_queue<tensor_tuple>>;
 using shuffled_tensors = leat::tensor_queue<leat::random_shuffle_queue<tensor_tuple>>;
 
-template <class F>
-std::string refusal(F f) {
-  try {
-    f();
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == errc::invalid_argument);
-    return e.what();
-  }
-  return {};
-}
-
 template <class Queue>
 std::string refusal(queue_registry& shared, const typename Queue::options_type& options) {
-  return refusal([&] { static_cast<void>(shared.get<Queue>(options)); });
+  return leat_test::refusal([&] { static_cast<void>(shared.get<Queue>(options)); });
 }
 
 template <class Queue>
 std::string refusal(queue_registry& shared, const element_spec& spec,
                     const typename Queue::options_type& options) {
-  return refusal([&] { static_cast<void>(shared.get<Queue>(spec, options)); });
+  return leat_test::refusal([&] { static_cast<void>(shared.get<Queue>(spec, options)); });
 }
 
 bool says(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
-TEST_CASE("queue_registry: returns the same queue for the same name", "[queue]") {
+TEST_CASE("queue_registry: returns the same queue for the same name") {
   queue_registry shared;
   const auto q = shared.get<fifo_of_int>({.capacity = 1, .name = "jobs"});
   const auto q2 = shared.get<fifo_of_int>({.capacity = 1, .name = "jobs"});
@@ -64,8 +48,7 @@ TEST_CASE("queue_registry: returns the same queue for the same name", "[queue]")
   CHECK(shared.size() == 1);
 }
 
-TEST_CASE("queue_registry: other names, registries and unshared queues are independent",
-          "[queue]") {
+TEST_CASE("queue_registry: other names, registries and unshared queues are independent") {
   queue_registry shared;
   queue_registry elsewhere;
   const auto q = shared.get<fifo_of_int>({.capacity = 1, .name = "a"});
@@ -80,7 +63,7 @@ TEST_CASE("queue_registry: other names, registries and unshared queues are indep
   CHECK(q->try_pop() == 1);
 }
 
-TEST_CASE("queue_registry: rejects another type or options and names the difference", "[queue]") {
+TEST_CASE("queue_registry: rejects another type or options and names the difference") {
   queue_registry shared;
   leat::memory_budget ram(100, "ram");
   const auto q = shared.get<fifo_of_int>({.capacity = 10, .name = "q"});
@@ -107,7 +90,7 @@ TEST_CASE("queue_registry: rejects another type or options and names the differe
   CHECK(ram.statistics().queues == 0);
 }
 
-TEST_CASE("queue_registry: compares the minimum size and seed of a shuffle queue", "[queue]") {
+TEST_CASE("queue_registry: compares the minimum size and seed of a shuffle queue") {
   queue_registry shared;
   const auto q = shared.get<shuffled_ints>(
       {.capacity = 10, .min_after_dequeue = 5, .seed = 98765432, .name = "q"});
@@ -126,14 +109,14 @@ TEST_CASE("queue_registry: compares the minimum size and seed of a shuffle queue
              "seed is random, not 1"));
 }
 
-TEST_CASE("queue_registry: rejects an empty name and invalid options", "[queue]") {
+TEST_CASE("queue_registry: rejects an empty name and invalid options") {
   queue_registry shared;
   CHECK(says(refusal<fifo_of_int>(shared, {.capacity = 10}), "name is empty"));
   CHECK(says(refusal<fifo_of_int>(shared, {.name = "q"}), "capacity is 0"));
   CHECK(shared.size() == 0);
 }
 
-TEST_CASE("queue_registry: a forgotten queue lives as long as its shared pointers", "[queue]") {
+TEST_CASE("queue_registry: a forgotten queue lives as long as its shared pointers") {
   queue_registry shared;
   const auto old = shared.get<fifo_of_int>({.capacity = 1, .name = "q"});
   CHECK(old->try_push(1));
@@ -152,7 +135,7 @@ TEST_CASE("queue_registry: a forgotten queue lives as long as its shared pointer
   CHECK(fresh->try_push(2));
 }
 
-TEST_CASE("queue_registry: passes on the comparison and the weight function", "[queue]") {
+TEST_CASE("queue_registry: passes on the comparison and the weight function") {
   struct factor {
     std::size_t by = 1;
     std::size_t operator()(int item) const { return by * static_cast<std::size_t>(item); }
@@ -167,7 +150,7 @@ TEST_CASE("queue_registry: passes on the comparison and the weight function", "[
   CHECK(q->try_pop() == 3);
 }
 
-TEST_CASE("queue_registry: threads that ask at the same time receive one queue", "[queue]") {
+TEST_CASE("queue_registry: threads that ask at the same time receive one queue") {
   queue_registry shared;
   std::vector<std::shared_ptr<fifo_of_int>> got(8);
   {
@@ -188,7 +171,7 @@ element_spec floats(leat::partial_shape shape) {
 }
 const auto no_rank = leat::partial_shape::unknown_rank();
 
-LEAT_TEST("queue_registry: returns the same tensor queue for the same name", "[queue]") {
+LEAT_TEST("queue_registry: returns the same tensor queue for the same name") {
   queue_registry shared;
   const element_spec numbers({{.type = dtype::int32, .shape = {any}}});
   const auto q = shared.get<padding_fifo_queue>(numbers, {.capacity = 10, .name = "rows"});
@@ -209,7 +192,7 @@ LEAT_TEST("queue_registry: returns the same tensor queue for the same name", "[q
   CHECK(q != shared.get<padding_fifo_queue>(numbers, {.capacity = 20, .name = "rows"}));
 }
 
-TEST_CASE("queue_registry: rejects another spec and names the difference", "[queue]") {
+TEST_CASE("queue_registry: rejects another spec and names the difference") {
   queue_registry shared;
   const auto q = shared.get<fifo_of_tensors>(floats(no_rank), {.capacity = 10, .name = "q"});
   const auto other = [&](const element_spec& spec) {
@@ -236,8 +219,8 @@ TEST_CASE("queue_registry: rejects another spec and names the difference", "[que
   CHECK(shared.size() == 2);
 }
 
-TEST_CASE("queue_registry: compares minimum size, seed, types and shapes of a tensor shuffle queue",
-          "[queue]") {
+TEST_CASE(
+    "queue_registry: compares minimum size, seed, types and shapes of a tensor shuffle queue") {
   queue_registry shared;
   const auto q = shared.get<shuffled_tensors>(
       floats({2}), {.capacity = 10, .min_after_dequeue = 5, .seed = 12, .name = "q"});
@@ -257,7 +240,7 @@ TEST_CASE("queue_registry: compares minimum size, seed, types and shapes of a te
   CHECK(other(floats({2}), same).empty());
 }
 
-TEST_CASE("queue_registry: an unknown dimension matches any other", "[queue]") {
+TEST_CASE("queue_registry: an unknown dimension matches any other") {
   queue_registry shared;
   const auto q = shared.get<padding_fifo_queue>(floats({any}), {.capacity = 10, .name = "q"});
   CHECK(q == shared.get<padding_fifo_queue>(floats({3}), {.capacity = 10, .name = "q"}));
@@ -269,8 +252,7 @@ TEST_CASE("queue_registry: an unknown dimension matches any other", "[queue]") {
   CHECK(shared.size() == 1);
 }
 
-TEST_CASE("queue_registry: distinguishes kinds of tensor queues and queues without a spec",
-          "[queue]") {
+TEST_CASE("queue_registry: distinguishes kinds of tensor queues and queues without a spec") {
   queue_registry shared;
   const element_spec jobs({{.type = dtype::int64, .shape = {}}, {.type = dtype::string}});
   const leat::queue_options q{.capacity = 10, .name = "q"};
@@ -320,8 +302,7 @@ TEMPLATE_TEST_CASE("queue_registry: compares the weight limits of a tensor queue
   CHECK(other_ram.statistics().queues == 0);
 }
 
-TEST_CASE("queue_registry: distinguishes tensor queues with and without a weight function",
-          "[queue]") {
+TEST_CASE("queue_registry: distinguishes tensor queues with and without a weight function") {
   using weighed = leat::tensor_queue<leat::fifo_queue<tensor_tuple, leat::element_byte_size>>;
   queue_registry shared;
   const leat::queue_options q{.capacity = 10, .name = "q"};

@@ -1,15 +1,11 @@
 // Where random_shuffle_queue behaves like TensorFlow's RandomShuffleQueue, and where it differs.
 
-#include <algorithm>
 #include <map>
 #include <set>
-#include <string>
-#include <vector>
 
-#include "leat/base/error.hpp"
 #include "leat/queue/random_shuffle_queue.hpp"
 #include "queue/operation/queue_actors.hpp"
-#include "support/refusal.hpp"
+#include "support/leat_test.hpp"
 
 namespace random_shuffle_queue_cases_test {
 
@@ -26,22 +22,7 @@ list joined(const std::initializer_list<list>& parts) {
   return sorted(all);
 }
 
-LEAT_TEST("random_shuffle_queue: counts its items", "[queue]") {
-  queue q(options(10, 5));
-  CHECK(q.size() == 0);
-  co_await q.push(1);
-  CHECK(q.size() == 1);
-}
-
-LEAT_TEST("random_shuffle_queue: every item leaves once", "[queue]") {
-  queue q(options(10, 0));
-  fill(q, numbers(10));
-  list out;
-  for (int i = 0; i < 10; ++i) out.push_back((co_await q.pop()).value());
-  CHECK(sorted(out) == numbers(10));
-}
-
-LEAT_TEST("random_shuffle_queue: the minimum size ends with the close", "[queue]") {
+LEAT_TEST("random_shuffle_queue: the minimum size ends with the close") {
   for (const bool wait : {false, true}) {
     queue q(options(10, 2));
     fill(q, numbers(4));
@@ -62,7 +43,7 @@ LEAT_TEST("random_shuffle_queue: the minimum size ends with the close", "[queue]
   }
 }
 
-LEAT_TEST("random_shuffle_queue: too few items for a batch stay in the queue", "[queue]") {
+LEAT_TEST("random_shuffle_queue: too few items for a batch stay in the queue") {
   queue q(options(10, 0));
   fill(q, numbers(4));
   actors a(q);
@@ -76,7 +57,7 @@ LEAT_TEST("random_shuffle_queue: too few items for a batch stay in the queue", "
   CHECK(joined({first.items, drain(q)}) == numbers(4));
 }
 
-LEAT_TEST("random_shuffle_queue: a waiting batch takes items down to the minimum size", "[queue]") {
+LEAT_TEST("random_shuffle_queue: a waiting batch takes items down to the minimum size") {
   queue q(options(10, 2));
   fill(q, numbers(4));
   actors a(q);
@@ -89,8 +70,7 @@ LEAT_TEST("random_shuffle_queue: a waiting batch takes items down to the minimum
   CHECK(q.size() == 2);
 }
 
-LEAT_TEST("random_shuffle_queue: a close completes a batch that waits for the minimum size",
-          "[queue]") {
+LEAT_TEST("random_shuffle_queue: a close completes a batch that waits for the minimum size") {
   queue q(options(10, 5));
   fill(q, numbers(7));
   actors a(q);
@@ -104,7 +84,7 @@ LEAT_TEST("random_shuffle_queue: a close completes a batch that waits for the mi
   CHECK(q.size() == 2);
 }
 
-LEAT_TEST("random_shuffle_queue: does not choose items of waiting pushes", "[queue]") {
+LEAT_TEST("random_shuffle_queue: does not choose items of waiting pushes") {
   queue q(options(4, 0));
   fill(q, {10, 20, 30, 40});
   actors a(q);
@@ -136,7 +116,7 @@ LEAT_TEST("random_shuffle_queue: does not choose items of waiting pushes", "[que
   CHECK(co_await runs.push_many(more) == 0);
 }
 
-LEAT_TEST("random_shuffle_queue: different seeds produce different orders", "[queue]") {
+LEAT_TEST("random_shuffle_queue: different seeds produce different orders") {
   std::set<list> orders;
   for (const std::uint64_t seed : {1729U, 87'539'319U}) {
     queue q(options(10, 5, seed));
@@ -157,12 +137,12 @@ LEAT_TEST("random_shuffle_queue: different seeds produce different orders", "[qu
   CHECK(unseeded.size() == 2);
 }
 
-TEST_CASE("random_shuffle_queue: rejects an invalid minimum size", "[queue]") {
+TEST_CASE("random_shuffle_queue: rejects an invalid minimum size") {
   constexpr auto minus_one = static_cast<std::size_t>(-1);
   for (const std::size_t minimum : {minus_one, std::size_t{5}, std::size_t{6}}) {
-    const std::string said = leat_test::refusal([&] { return queue(options(5, minimum)).size(); });
-    CHECK(leat_test::contains(said, "queue 'q': min_after_dequeue (" + std::to_string(minimum) +
-                                        ") must be below the capacity (5)"));
+    const std::string said = refusal([&] { return queue(options(5, minimum)).size(); });
+    CHECK(contains(said, "queue 'q': min_after_dequeue (" + std::to_string(minimum) +
+                             ") must be below the capacity (5)"));
   }
   queue q(options(minus_one, 0));
   fill(q, numbers(100'000));
@@ -171,7 +151,7 @@ TEST_CASE("random_shuffle_queue: rejects an invalid minimum size", "[queue]") {
   CHECK(sorted(drain(q)) == numbers(100'000));
 }
 
-LEAT_TEST("random_shuffle_queue: a pop waits for more items than the minimum size", "[queue]") {
+LEAT_TEST("random_shuffle_queue: a pop waits for more items than the minimum size") {
   queue q(options(10, 2));
   fill(q, numbers(3));
   co_await q.pop();
@@ -184,20 +164,7 @@ LEAT_TEST("random_shuffle_queue: a pop waits for more items than the minimum siz
   CHECK(second.items.size() == 1);
 }
 
-LEAT_TEST("random_shuffle_queue: a cancelled batch returns its items", "[queue]") {
-  queue q(options(10, 0));
-  fill(q, numbers(3));
-  actors a(q);
-  const outcome& batch = a.pop_many(4);
-  co_await settle();
-  CHECK(q.size() == 0);
-  co_await a.cancel();
-  CHECK(batch.cancelled);
-  CHECK(q.size() == 3);
-  CHECK(sorted((co_await q.pop_many(3)).value()) == numbers(3));
-}
-
-TEST_CASE("random_shuffle_queue: all items are equally likely", "[queue]") {
+TEST_CASE("random_shuffle_queue: all items are equally likely") {
   std::map<int, int> times;
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
     queue q(options(10, 0, seed));

@@ -2,21 +2,17 @@
 
 #include <array>
 #include <numeric>
-#include <vector>
 
-#include "leat/async/task_group.hpp"
 #include "support/leat_test.hpp"
 
 namespace random_shuffle_queue_test {
-
-using leat::task;
 
 std::vector<int> drawn(std::uint64_t seed) {
   leat::random_shuffle_queue<int> q({.capacity = 10, .min_after_dequeue = 5, .seed = seed});
   std::vector<int> items(10);
   std::iota(items.begin(), items.end(), 0);
-  q.wait_push_many(items);
-  return *q.wait_pop_many(5);
+  leat::block_on(q.push_many(items));
+  return *leat::block_on(q.pop_many(5));
 }
 
 task<> pop_one(leat::random_shuffle_queue<int>& q, bool& done) {
@@ -24,14 +20,14 @@ task<> pop_one(leat::random_shuffle_queue<int>& q, bool& done) {
   done = true;
 }
 
-TEST_CASE("random_shuffle_queue: rejects a minimum size at or above the capacity", "[queue]") {
+TEST_CASE("random_shuffle_queue: rejects a minimum size at or above the capacity") {
   using queue = leat::random_shuffle_queue<int>;
   CHECK_THROWS_AS(queue({.capacity = 4, .min_after_dequeue = 4}), leat::failure);
   CHECK_THROWS_AS(queue({.capacity = 4, .min_after_dequeue = 9}), leat::failure);
   CHECK_NOTHROW(queue({.capacity = leat::unbounded, .min_after_dequeue = 9}));
 }
 
-TEST_CASE("random_shuffle_queue: rejects options without a capacity", "[queue]") {
+TEST_CASE("random_shuffle_queue: rejects options without a capacity") {
   CHECK_THROWS_WITH(leat::random_shuffle_queue<int>({.seed = 1}),
                     Catch::Contains("capacity is 0: use 1 or more"));
   CHECK_THROWS_WITH(leat::random_shuffle_queue<int>({.capacity = 1, .min_after_dequeue = 1}),
@@ -42,12 +38,12 @@ TEST_CASE("random_shuffle_queue: rejects options without a capacity", "[queue]")
   CHECK(q.try_pop() == 1);
 }
 
-LEAT_TEST("random_shuffle_queue: keeps the minimum size while it is open", "[queue]") {
+LEAT_TEST("random_shuffle_queue: keeps the minimum size while it is open") {
   leat::random_shuffle_queue<int> q({.capacity = 10, .min_after_dequeue = 2, .seed = 1});
   for (int i = 0; i < 3; ++i) co_await q.push(int{i});
   co_await q.pop();
   bool done = false;
-  leat::task_group g;
+  task_group g;
   g.spawn(pop_one(q, done));
   co_await leat::this_task::yield();
   CHECK_FALSE(done);
@@ -62,7 +58,7 @@ LEAT_TEST("random_shuffle_queue: keeps the minimum size while it is open", "[que
 task<std::vector<int>> drawn_after_the_first(bool pop_waits) {
   leat::random_shuffle_queue<int> q({.capacity = 10, .seed = 3});
   bool done = false;
-  leat::task_group g;
+  task_group g;
   if (pop_waits) g.spawn(pop_one(q, done));
   co_await leat::this_task::yield();
   co_await q.push(0);
@@ -73,32 +69,30 @@ task<std::vector<int>> drawn_after_the_first(bool pop_waits) {
   co_return *co_await q.pop_many(5);
 }
 
-LEAT_TEST("random_shuffle_queue: the order does not depend on waiting operations", "[queue]") {
+LEAT_TEST("random_shuffle_queue: the order does not depend on waiting operations") {
   const auto waited = co_await drawn_after_the_first(true);
   const auto found = co_await drawn_after_the_first(false);
   CHECK(waited == found);
 }
 
-LEAT_TEST("random_shuffle_queue: a close ends the minimum size", "[queue]") {
+LEAT_TEST("random_shuffle_queue: a close ends the minimum size") {
   leat::random_shuffle_queue<int> q({.capacity = 10, .min_after_dequeue = 5, .seed = 1});
   for (int i = 0; i < 5; ++i) co_await q.push(int{i});
   CHECK_FALSE(q.try_pop());
   q.close();
   for (int i = 0; i < 5; ++i) {
-    const auto item = co_await q.pop();
-    CHECK(item);
+    CHECK(co_await q.pop());
   }
-  const auto end = co_await q.pop();
-  CHECK_FALSE(end);
+  CHECK_FALSE(co_await q.pop());
 }
 
-TEST_CASE("random_shuffle_queue: a seed determines the order", "[queue]") {
+TEST_CASE("random_shuffle_queue: a seed determines the order") {
   CHECK(drawn(1) == drawn(1));
   CHECK(drawn(1) != drawn(2));
   CHECK(drawn(1) == std::vector<int>{5, 6, 7, 3, 2});  // on every compiler and platform
 }
 
-TEST_CASE("random_shuffle_queue: each item is equally likely", "[queue]") {
+TEST_CASE("random_shuffle_queue: each item is equally likely") {
   std::array<int, 10> count{};
   for (std::uint64_t seed = 0; seed < 1000; ++seed)
     ++count[static_cast<std::size_t>(drawn(seed)[0])];

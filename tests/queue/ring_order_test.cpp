@@ -1,9 +1,7 @@
 #include "leat/queue/detail/ring_order.hpp"
 
-#include <catch2/catch.hpp>
-#include <cstdint>
-
 #include "leat/queue/detail/raw_storage.hpp"
+#include "support/leat_test.hpp"
 #include "support/tracked.hpp"
 
 using leat::detail::ring_order;
@@ -19,7 +17,7 @@ T taken(ring_order<T>& ring) {
   return slot.take();
 }
 
-TEST_CASE("ring_order: reserves capacity rounded up to a power of two", "[queue]") {
+TEST_CASE("ring_order: reserves capacity rounded up to a power of two") {
   ring_order<int> ring;
   CHECK(ring.slots() == ring.size());
   const std::size_t reserved[] = {1, 8, 9, 17};
@@ -33,7 +31,7 @@ TEST_CASE("ring_order: reserves capacity rounded up to a power of two", "[queue]
   for (int i = 0; i < 32; ++i) CHECK(taken(ring) == i);
 }
 
-TEST_CASE("ring_order: wraps around, and can grow while it is wrapped", "[queue]") {
+TEST_CASE("ring_order: wraps around, and can grow while it is wrapped") {
   ring_order<int> ring;
   ring.reserve(8);
   int in = 0;
@@ -50,7 +48,7 @@ TEST_CASE("ring_order: wraps around, and can grow while it is wrapped", "[queue]
   for (; out < in; ++out) CHECK(taken(ring) == out);
 }
 
-TEST_CASE("ring_order: a returned item comes first", "[queue]") {
+TEST_CASE("ring_order: a returned item comes first") {
   ring_order<int> ring;
   ring.reserve(8);
   ring.store(1);
@@ -65,7 +63,7 @@ TEST_CASE("ring_order: a returned item comes first", "[queue]") {
   CHECK(taken(ring) == 2);
 }
 
-TEST_CASE("ring_order: destroys every item once", "[queue]") {
+TEST_CASE("ring_order: destroys every item once") {
   counts c;
   {
     ring_order<tracked> ring;
@@ -84,7 +82,7 @@ TEST_CASE("ring_order: destroys every item once", "[queue]") {
   CHECK(c.live == 0);
 }
 
-TEST_CASE("ring_order: rejects an impossible reservation without effect", "[queue]") {
+TEST_CASE("ring_order: rejects an impossible reservation without effect") {
   ring_order<int> ring;
   ring.reserve(8);
   ring.store(1);

@@ -1,8 +1,8 @@
 #include "leat/queue/detail/shuffle_order.hpp"
 
-#include <catch2/catch.hpp>
-#include <cstdint>
 #include <set>
+
+#include "support/leat_test.hpp"
 
 using leat::detail::shuffle_order;
 
@@ -14,7 +14,7 @@ int taken(shuffle_order<int>& pool) {
   return value;
 }
 
-TEST_CASE("shuffle_order: reserves the requested capacity", "[queue]") {
+TEST_CASE("shuffle_order: reserves the requested capacity") {
   shuffle_order<int> pool{leat::random_engine(1)};
   CHECK(pool.slots() == pool.size());
   pool.reserve(3);
@@ -27,7 +27,7 @@ TEST_CASE("shuffle_order: reserves the requested capacity", "[queue]") {
   CHECK(pool.slots() == pool.size());
 }
 
-TEST_CASE("shuffle_order: doubles when it grows one by one", "[queue]") {
+TEST_CASE("shuffle_order: doubles when it grows one by one") {
   shuffle_order<int> pool{leat::random_engine(1)};
   int growths = 0;
   for (std::size_t i = 0; i < 1000; ++i) {
@@ -40,7 +40,7 @@ TEST_CASE("shuffle_order: doubles when it grows one by one", "[queue]") {
   CHECK(growths <= 11);
 }
 
-TEST_CASE("shuffle_order: returns each item once, and returned items again", "[queue]") {
+TEST_CASE("shuffle_order: returns each item once, and returned items again") {
   shuffle_order<int> pool{leat::random_engine(1)};
   pool.reserve(4);
   for (int i = 0; i < 4; ++i) pool.store(int{i});
@@ -51,7 +51,7 @@ TEST_CASE("shuffle_order: returns each item once, and returned items again", "[q
   CHECK(seen == std::set<int>{0, 1, 2, 3});
 }
 
-TEST_CASE("shuffle_order: rejects an impossible reservation", "[queue]") {
+TEST_CASE("shuffle_order: rejects an impossible reservation") {
   shuffle_order<int> pool{leat::random_engine(1)};
   CHECK_THROWS_AS(pool.reserve(SIZE_MAX), std::bad_alloc);
 }

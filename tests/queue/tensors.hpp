@@ -3,16 +3,10 @@
 // Elements and batches for tests.
 
 #include <concepts>
-#include <cstdint>
 #include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include "leat/tensor/element_spec.hpp"
-#include "leat/tensor/tensor.hpp"
-#include "leat/tensor/tensor_tuple.hpp"
+#include "leat/tensor.hpp"
+#include "support/leat_test.hpp"
 
 constexpr std::int64_t any = leat::unknown_dimension;
 

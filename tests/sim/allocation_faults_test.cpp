@@ -1,33 +1,21 @@
 #include "leat/sim/allocation_faults.hpp"
 
-#include <algorithm>
 #include <exception>
-#include <memory>
 #include <new>
-#include <stdexcept>
-#include <string>
 #include <thread>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/queue/fifo_queue.hpp"
+#include "leat/sim.hpp"
 #include "leat/sim/failing_new.hpp"
-#include "leat/sim/world/delivery_log.hpp"
-#include "leat/sim/world/sweep.hpp"
 #include "support/effort.hpp"
+#include "support/leat_test.hpp"
 
 namespace allocation_faults_test {
 
-using leat::task;
 using leat::sim::allocation_faults;
 using leat::sim::world;
-using leat::sim::world_options;
 using texts = std::vector<std::string>;
 
 // The result of a run. An exception of Asio or an error code may replace std::bad_alloc.
@@ -38,7 +26,7 @@ end run_once(Run run) {
   try {
     run();
   } catch (...) {
-    if (leat::to_error_code(std::current_exception()) == leat::errc::resource_exhausted) {
+    if (leat::to_error_code(std::current_exception()) == errc::resource_exhausted) {
       return end::out_of_memory;
     }
     throw;
@@ -74,11 +62,11 @@ task<> consume(queue& from, leat::sim::delivery_log& book, std::uint64_t consume
 }
 
 task<> hand_over(world& w, queue& q, leat::sim::delivery_log& book) {
-  co_await leat::with_task_group([&](leat::task_group& consumers) -> task<> {
+  co_await leat::with_task_group([&](task_group& consumers) -> task<> {
     for (std::uint64_t i = 0; i < 2; ++i) {
       consumers.spawn_on(w.thread(i % w.threads()), consume(q, book, i));
     }
-    co_await leat::with_task_group([&](leat::task_group& producers) -> task<> {
+    co_await leat::with_task_group([&](task_group& producers) -> task<> {
       for (std::uint64_t i = 0; i < 2; ++i) {
         producers.spawn_on(w.thread(i % w.threads()), produce(q, book, i));
       }
@@ -116,7 +104,7 @@ trace run_queue(std::uint64_t seed, const leat::sim::memory_options& memory) {
   return t;
 }
 
-TEST_CASE("allocation_faults: no item is lost if the n-th allocation fails, for every n", "[sim]") {
+TEST_CASE("allocation_faults: no item is lost if the n-th allocation fails, for every n") {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     std::uint64_t failures = 0;
     for (std::uint64_t n = 1;; ++n) {
@@ -135,7 +123,7 @@ TEST_CASE("allocation_faults: no item is lost if the n-th allocation fails, for 
   }
 }
 
-TEST_CASE("allocation_faults: equal seeds produce equal allocations and failures", "[sim]") {
+TEST_CASE("allocation_faults: equal seeds produce equal allocations and failures") {
   std::size_t failed = 0;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const trace first = run_queue(seed, {.failure = 0.02});
@@ -150,8 +138,7 @@ TEST_CASE("allocation_faults: equal seeds produce equal allocations and failures
 }
 
 TEST_CASE(
-    "allocation_faults: a sweep finds a program that does not survive and shows the allocation",
-    "[sim]") {
+    "allocation_faults: a sweep finds a program that does not survive and shows the allocation") {
   const auto careless = [](world&) -> task<> {
     std::string text("a text that is too long for a small string");
     co_await leat::this_task::yield();
@@ -170,9 +157,9 @@ TEST_CASE(
   }
   INFO(what);
   REQUIRE(seed > 0);
-  CHECK(what.find("with 1 non-default decisions") != std::string::npos);
-  CHECK(what.find("allocation ") != std::string::npos);
-  CHECK(what.find(" fails\n") != std::string::npos);
+  CHECK(contains(what, "with 1 non-default decisions"));
+  CHECK(contains(what, "allocation "));
+  CHECK(contains(what, " fails\n"));
   CHECK(run_once([&] { leat::sim::run(seed, careless, options.world); }) == end::out_of_memory);
   CHECK(run_once([&] { world(script, seed, options.world).run(careless); }) == end::out_of_memory);
 }
@@ -260,8 +247,8 @@ reading read_all(std::uint64_t seed, const leat::sim::memory_options& memory,
   return r;
 }
 
-TEST_CASE("allocation_faults: a pipeline resumes after the n-th failure without loss, for every n",
-          "[sim]") {
+TEST_CASE(
+    "allocation_faults: a pipeline resumes after the n-th failure without loss, for every n") {
   const std::size_t readers = GENERATE(0U, 3U);
   const std::vector<texts> expected = read_all(1, {}).seen;
   REQUIRE(expected.size() == 7);
@@ -276,7 +263,7 @@ TEST_CASE("allocation_faults: a pipeline resumes after the n-th failure without 
   CHECK(n > 100);
 }
 
-TEST_CASE("allocation_faults: a pipeline loses nothing after repeated failures", "[sim]") {
+TEST_CASE("allocation_faults: a pipeline loses nothing after repeated failures") {
   const std::size_t readers = GENERATE(0U, 3U);
   const std::vector<texts> expected = read_all(1, {}).seen;
   std::uint64_t failures = 0;
@@ -291,7 +278,7 @@ TEST_CASE("allocation_faults: a pipeline loses nothing after repeated failures",
 
 // --------------------------------------------------------------------- allocations that never fail
 
-TEST_CASE("allocation_faults: allocations of the test and the world do not fail", "[sim]") {
+TEST_CASE("allocation_faults: allocations of the test and the world do not fail") {
   const auto no_memory = [](std::size_t bytes) {
     try {
       ::operator delete(::operator new(bytes));
@@ -335,7 +322,7 @@ TEST_CASE("allocation_faults: allocations of the test and the world do not fail"
   CHECK_FALSE(allocation_faults::next_fails());
 }
 
-TEST_CASE("allocation_faults: counts no allocation while faults are disabled", "[sim]") {
+TEST_CASE("allocation_faults: counts no allocation while faults are disabled") {
   world w(1);
   w.run([](world&) -> task<> {
     const std::string text(100, 'x');

@@ -114,9 +114,9 @@ outlet make_outlet(world& w, leat::memory_budget& budget) {
               .capacity = capacity,
               .min_after_dequeue = static_cast<std::size_t>(w.random().uniform_below(capacity)),
               .seed = w.random()(),
-              .name = "q",
               .max_weight = max_weight,
-              .budget = &budget}),
+              .budget = &budget,
+              .name = "q"}),
           6);
   }
 }

@@ -121,7 +121,7 @@ task<> consume(world& w, Batcher& batches) {
 
 template <class Batcher>
 void consume_on_thread(world& w, Batcher& batches) {
-  while (const auto batch = batches.wait_next()) {
+  while (const auto batch = leat::block_on(batches.next())) {
     for (const std::string& text : *batch) {
       w.require(w.records.got(text), "invalid record received: " + text);
     }

@@ -17,9 +17,10 @@
 #include <vector>
 
 #include "leat/async/dump/dump.hpp"
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
+#include "leat/io/backend/get_file_backend.hpp"
 #include "soak/measure.hpp"
 #include "soak/round.hpp"
 #include "support/temp_dir.hpp"
@@ -40,7 +41,7 @@ double since(clock_type::time_point begin) {
 
 bool has_ring() {
   try {
-    return leat::sync_wait([]() -> leat::task<bool> {
+    return leat::block_on([]() -> leat::task<bool> {
       leat::scheduler& s = leat::this_task::get_scheduler();
       co_return leat::get_file_backend(s, leat::file_backend_choice::io_uring).name() == "io_uring";
     }());

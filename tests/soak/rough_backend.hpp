@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "leat/base/random.hpp"
-#include "leat/io/backend/file_backend.hpp"
+#include "leat/files/file_backend.hpp"
 
 namespace soak {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "leat/io/backend/file_backend.hpp"
+#include "leat/io/backend/get_file_backend.hpp"
 
 namespace soak {
 

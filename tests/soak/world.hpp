@@ -10,6 +10,7 @@
 
 #include "leat/async/loop/runtime.hpp"
 #include "leat/async/task.hpp"
+#include "leat/io/backend/get_file_backend.hpp"
 #include "soak/data_set.hpp"
 #include "soak/rough_backend.hpp"
 #include "soak/round.hpp"

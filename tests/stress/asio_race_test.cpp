@@ -194,7 +194,7 @@ TEST_CASE("use_task: no byte and no item is lost in a select of a read and a pop
     leat::fifo_queue<std::uint32_t> queue(4, "numbers");
     std::uint32_t pushed = 0;
     std::thread producer([&] {
-      while (queue.wait_push(std::uint32_t{pushed})) ++pushed;
+      while (leat::block_on(queue.push(std::uint32_t{pushed}))) ++pushed;
     });
     sequence read;
     popped_numbers popped;

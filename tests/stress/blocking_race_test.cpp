@@ -14,8 +14,8 @@
 
 #include "leat/async/as_tuple.hpp"
 #include "leat/async/blocking/run_blocking.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/loop/embedded_scheduler.hpp"
-#include "leat/async/loop/sync_wait.hpp"
 #include "leat/async/select.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
@@ -73,7 +73,7 @@ TEST_CASE("run_blocking: in a race with its limit, it has a value if the functio
           "[stress]") {
   leat::blocking_pool pool({.threads = 2});
   counts seen;
-  leat::sync_wait([](leat::blocking_pool& p, counts& c) -> task<> {
+  leat::block_on([](leat::blocking_pool& p, counts& c) -> task<> {
     task_group group;
     for (unsigned i = 0; i < 4; ++i) group.spawn(limited(p, c, rounds() / 4, i));
     co_await group.join();
@@ -87,7 +87,7 @@ TEST_CASE("run_blocking: in a race with a stop, it has a value if the function w
           "[stress]") {
   leat::blocking_pool pool({.threads = 2});
   counts seen;
-  leat::sync_wait([](leat::blocking_pool& p, counts& c) -> task<> {
+  leat::block_on([](leat::blocking_pool& p, counts& c) -> task<> {
     std::mt19937 random(1);
     for (std::size_t i = 0; i < rounds() / 4; ++i) {
       task_group group;
@@ -151,7 +151,7 @@ TEMPLATE_TEST_CASE("run_blocking: when its scheduler ends at any time, no functi
 TEST_CASE("run_blocking: a pool that is destroyed at any time completes its functions",
           "[stress]") {
   counts seen;
-  leat::sync_wait([](counts& c) -> task<> {
+  leat::block_on([](counts& c) -> task<> {
     std::mt19937 random(3);
     for (std::size_t i = 0; i < rounds() / 16; ++i) {
       std::optional<leat::blocking_pool> pool(std::in_place,

@@ -115,12 +115,14 @@ void do_blocking(Queue& q, operation& o) {
   try {
     switch (o.what) {
       case kind::push:
-        pushed(o, run.size() == 1 ? std::size_t{q.wait_push(int{run[0]})} : q.wait_push_many(run));
+        pushed(o, run.size() == 1 ? std::size_t{leat::block_on(q.push(int{run[0]}))}
+                                  : leat::block_on(q.push_many(run)));
         break;
       case kind::pop_many:
-        o.count == 1 ? popped(o, q.wait_pop()) : popped(o, q.wait_pop_many(o.count));
+        o.count == 1 ? popped(o, leat::block_on(q.pop()))
+                     : popped(o, leat::block_on(q.pop_many(o.count)));
         break;
-      case kind::pop_up_to: popped(o, q.wait_pop_up_to(o.count)); break;
+      case kind::pop_up_to: popped(o, leat::block_on(q.pop_up_to(o.count))); break;
       default: do_at_once(q, o);
     }
   } catch (const leat::partial_push_error& e) {
@@ -206,7 +208,7 @@ class recorder {
       std::this_thread::yield();
     }
     for (auto& g : groups_) {
-      if (g) g->wait_join();
+      if (g) leat::block_on(g->join());
     }
     if (!all.empty()) ++stuck_;
     for (const auto& part : parts_) all.insert(all.end(), part.begin(), part.end());

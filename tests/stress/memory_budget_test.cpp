@@ -51,7 +51,7 @@ task<> pop_batches(fifo& q, std::atomic<long>& sum) {
 TEST_CASE("memory_budget: tasks and threads can use queues with a shared budget", "[stress]") {
   leat::memory_budget ram(25, "ram");
   fifo a({.capacity = 8, .budget = &ram, .name = "a"});
-  shuffled b({.capacity = 8, .min_after_dequeue = 4, .seed = 3, .name = "b", .budget = &ram});
+  shuffled b({.capacity = 8, .min_after_dequeue = 4, .seed = 3, .budget = &ram, .name = "b"});
   fifo c({.capacity = leat::unbounded, .max_weight = 20, .budget = &ram, .name = "c"});
   std::atomic<long> sum{0};
   std::atomic<bool> exceeded{false};
@@ -66,7 +66,7 @@ TEST_CASE("memory_budget: tasks and threads can use queues with a shared budget"
   consumers.spawn_on(rt.get_scheduler(0), pop_each(b, sum));
   consumers.spawn_on(rt.get_scheduler(2), pop_batches(c, sum));
   std::jthread pusher([&] {
-    for (int i = 0; i < each; ++i) c.wait_push(1 + i % 10);
+    for (int i = 0; i < each; ++i) leat::block_on(c.push(1 + i % 10));
   });
   std::jthread watcher([&] {
     while (!done) {
@@ -75,12 +75,12 @@ TEST_CASE("memory_budget: tasks and threads can use queues with a shared budget"
       std::this_thread::yield();
     }
   });
-  producers.wait_join();
+  leat::block_on(producers.join());
   pusher.join();
   a.close();
   b.close();
   c.close();
-  consumers.wait_join();
+  leat::block_on(consumers.join());
   done = true;
   watcher.join();
   CHECK(sum == 4 * sum_of_each);
@@ -120,12 +120,12 @@ TEST_CASE("memory_budget: stopping the producers of one queue lets those of anot
     }
     std::this_thread::sleep_for(50us * (round % 5));
     stopped.request_stop();
-    stopped.wait_join();
+    leat::block_on(stopped.join());
   }
-  producers.wait_join();
+  leat::block_on(producers.join());
   steady.close();
   rough.close();
-  consumers.wait_join();
+  leat::block_on(consumers.join());
   CHECK(out == in + sum_of_each);
   CHECK(ram.used() == 0);
   CHECK(ram.statistics().peak <= 10);
@@ -136,7 +136,7 @@ TEST_CASE("memory_budget: queues can be created and destroyed while others wait 
   leat::memory_budget ram(10, "ram");
   fifo steady({.capacity = 8, .budget = &ram, .name = "steady"});
   std::jthread producer([&] {
-    for (int i = 0; i < each; ++i) steady.wait_push(1 + i % 10);
+    for (int i = 0; i < each; ++i) leat::block_on(steady.push(1 + i % 10));
     steady.close();
   });
   std::atomic<bool> done{false};
@@ -151,7 +151,7 @@ TEST_CASE("memory_budget: queues can be created and destroyed while others wait 
     });
   }
   long sum = 0;
-  while (const std::optional<int> item = steady.wait_pop()) sum += *item;
+  while (const std::optional<int> item = leat::block_on(steady.pop())) sum += *item;
   done = true;
   visitors.clear();
   CHECK(sum == sum_of_each);

@@ -68,13 +68,13 @@ void run_rounds(const Make& make) {
       group.spawn_on(rt.get_scheduler(i), select_some(q, 2 * round + i, taken));
     }
     std::thread producer([&] {
-      for (int i = 1; i <= items; ++i) q.wait_push(i);
+      for (int i = 1; i <= items; ++i) leat::block_on(q.push(i));
       q.close();
     });
-    while (q.wait_pop()) ++taken;
+    while (leat::block_on(q.pop())) ++taken;
     const auto at_end = q.statistics();
     producer.join();
-    group.wait_join();
+    leat::block_on(group.join());
     REQUIRE(at_end.size == 0);
     REQUIRE(at_end.held == 0);
     REQUIRE(taken == items);
@@ -89,7 +89,7 @@ TEST_CASE("provisional pop: a fifo_queue of several threads loses no item", "[st
 TEST_CASE("provisional pop: a random_shuffle_queue of several threads loses no item", "[stress]") {
   run_rounds([] {
     return leat::random_shuffle_queue<int, by_value>(
-        {.capacity = 3, .seed = 3, .name = "q", .max_weight = 9});
+        {.capacity = 3, .seed = 3, .max_weight = 9, .name = "q"});
   });
 }
 

@@ -95,21 +95,21 @@ void all_faces(Queue& q) {
   consumers.spawn_on(rt.get_scheduler(1), pop_each(q, out));
   consumers.spawn_on(rt.get_scheduler(2), pop_batches(q, out));
   std::jthread pusher([&] {
-    for (int i = 0; i < each; ++i) q.wait_push(2 * each + i);
+    for (int i = 0; i < each; ++i) leat::block_on(q.push(2 * each + i));
   });
   std::jthread popper([&] {
-    while (const std::optional<int> item = q.wait_pop()) out.add(*item);
+    while (const std::optional<int> item = leat::block_on(q.pop())) out.add(*item);
   });
   std::jthread trier([&] {
     for (int i = 0; i < each; ++i) {
       while (!q.try_push(3 * each + i)) std::this_thread::yield();
     }
   });
-  producers.wait_join();
+  leat::block_on(producers.join());
   pusher.join();
   trier.join();
   q.close();
-  consumers.wait_join();
+  leat::block_on(consumers.join());
   popper.join();
   CHECK(out.sorted() == numbers(0, 4 * each));
 }
@@ -152,14 +152,14 @@ TEST_CASE("fifo_queue: stopping consumers while items arrive loses no item", "[s
       }
       std::this_thread::sleep_for(100us * (round % 5));
       consumers.request_stop();
-      consumers.wait_join();
+      leat::block_on(consumers.join());
     }
   });
-  producers.wait_join();
+  leat::block_on(producers.join());
   done = true;
   stopper.join();
   q.close();
-  while (const std::optional<int> item = q.wait_pop()) out.add(*item);
+  while (const std::optional<int> item = leat::block_on(q.pop())) out.add(*item);
   CHECK(out.sorted() == numbers(0, count));
 }
 
@@ -208,7 +208,7 @@ TEST_CASE("fifo_queue: cancelling async_pop while items arrive loses no item", "
     }
     if (arrived == count) q.close();
   }
-  producers.wait_join();
+  leat::block_on(producers.join());
   CHECK(cancelled > 0);
   CHECK(out.sorted() == numbers(0, count));
 }

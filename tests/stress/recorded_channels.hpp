@@ -42,7 +42,7 @@ class event : public recorded_base {
     if (o.what == kind::waiting) o.number = object_.waiting_count();
   }
   void blocking(operation& o, const leat::wait_limit& limit) {
-    o.what == kind::wait ? object_.wait_blocking(limit) : at_once(o);
+    o.what == kind::wait ? leat::block_on(object_.wait(), limit) : at_once(o);
   }
   task<> in_task(operation& o, bool selected) {
     if (o.what != kind::wait) co_return at_once(o);
@@ -99,7 +99,7 @@ class watch : public recorded_base {
     }
   }
   void blocking(operation& o, const leat::wait_limit& limit) {
-    o.what == kind::wait ? read(o, object_.wait_changed(o.count, limit)) : at_once(o);
+    o.what == kind::wait ? read(o, leat::block_on(object_.changed(o.count), limit)) : at_once(o);
   }
   task<> in_task(operation& o, bool selected) {
     if (o.what != kind::wait) co_return at_once(o);
@@ -176,8 +176,8 @@ class broadcast : public recorded_base {
     }
   }
   void blocking(operation& o, const leat::wait_limit& limit) {
-    if (o.what == kind::wait) return read(o, receivers_[o.thread]->wait_next(limit));
-    o.what == kind::send ? end_if(o, object_.wait_send(o.sent, limit)) : at_once(o);
+    if (o.what == kind::wait) return read(o, leat::block_on(receivers_[o.thread]->next(), limit));
+    o.what == kind::send ? end_if(o, leat::block_on(object_.send(o.sent), limit)) : at_once(o);
   }
   task<> in_task(operation& o, bool selected) {
     if (o.what == kind::send) {
@@ -263,7 +263,8 @@ class oneshot : public recorded_base {
   }
   void blocking(operation& o, const leat::wait_limit& limit) {
     if (o.what == kind::wait_until_closed) o.what = kind::try_send;  // there is no such form
-    o.what == kind::wait ? read(o, receivers_[o.thread / 2].wait_receive(limit)) : at_once(o);
+    o.what == kind::wait ? read(o, leat::block_on(receivers_[o.thread / 2].receive(), limit))
+                         : at_once(o);
   }
   task<> in_task(operation& o, bool selected) {
     const std::size_t i = o.thread / 2;

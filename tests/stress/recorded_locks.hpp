@@ -23,7 +23,9 @@ struct of_semaphore {
   static constexpr sync_model::permits::rules rules{2, 3};
   static std::size_t any_count(const chooser& c) { return 1 + c.below(3); }
   guard try_take(std::size_t n) { return object.try_acquire(n); }
-  guard wait_take(std::size_t n, const leat::wait_limit& l) { return object.wait_acquire(n, l); }
+  guard wait_take(std::size_t n, const leat::wait_limit& l) {
+    return leat::block_on(object.acquire(n), l);
+  }
   task<guard> take(std::size_t n) { co_return co_await object.acquire(n); }
   task<guard> select(std::size_t n) { return await_selected(object.acquire(n)); }
   std::size_t free() { return object.available(); }
@@ -36,7 +38,9 @@ struct of_mutex {
   static constexpr sync_model::permits::rules rules{1, 1};
   static std::size_t any_count(const chooser&) { return 1; }
   guard try_take(std::size_t) { return object.try_lock(); }
-  guard wait_take(std::size_t, const leat::wait_limit& l) { return object.wait_lock(l); }
+  guard wait_take(std::size_t, const leat::wait_limit& l) {
+    return leat::block_on(object.lock(), l);
+  }
   task<guard> take(std::size_t) { co_return co_await object.lock(); }
   task<guard> select(std::size_t) { return await_selected(object.lock()); }
   std::size_t free() { return object.is_locked() ? 0 : 1; }
@@ -60,8 +64,8 @@ struct of_shared_mutex {
   }
   guard wait_take(std::size_t n, const leat::wait_limit& l) {
     guard g;
-    n == all ? void(g.exclusive = object.wait_lock(l))
-             : void(g.shared = object.wait_lock_shared(l));
+    n == all ? void(g.exclusive = leat::block_on(object.lock(), l))
+             : void(g.shared = leat::block_on(object.lock_shared(), l));
     return g;
   }
   task<guard> take(std::size_t n) {

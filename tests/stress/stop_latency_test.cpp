@@ -6,7 +6,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/internal/sanitizers.hpp"
@@ -40,7 +40,7 @@ TEST_CASE("stop: ends 10,000 suspended tasks within the limit", "[stress]") {
   constexpr int rounds = 50;
 #endif
   std::vector<double> times;
-  for (int i = 0; i < rounds; ++i) leat::sync_wait(stop_many(10'000, times));
+  for (int i = 0; i < rounds; ++i) leat::block_on(stop_many(10'000, times));
   std::sort(times.begin(), times.end());
   const double p99 = times[times.size() - 1 - times.size() / 100];
   WARN("10,000 tasks: median " << times[times.size() / 2] << " ms, p99 " << p99 << " ms");
@@ -48,7 +48,7 @@ TEST_CASE("stop: ends 10,000 suspended tasks within the limit", "[stress]") {
   CHECK(p99 < 500);  // ten times the time on an idle machine
 #endif
   times.clear();
-  for (int i = 0; i < rounds / 3; ++i) leat::sync_wait(stop_many(100'000, times));
+  for (int i = 0; i < rounds / 3; ++i) leat::block_on(stop_many(100'000, times));
   std::sort(times.begin(), times.end());
   WARN("100,000 tasks: median " << times[times.size() / 2] << " ms, worst " << times.back()
                                 << " ms");

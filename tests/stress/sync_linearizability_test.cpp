@@ -84,7 +84,7 @@ class recorder {
       std::this_thread::yield();
     }
     for (auto& g : groups_) {
-      if (g) g->wait_join();
+      if (g) leat::block_on(g->join());
     }
     if (!all.empty()) ++stuck_;
     for (const auto& part : parts_) all.insert(all.end(), part.begin(), part.end());

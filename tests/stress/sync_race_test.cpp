@@ -154,7 +154,7 @@ TEST_CASE("semaphore: limits, stops and selects on two runtimes lose no permit",
   std::mt19937 random(7);
   for (int i = 0; i < rounds() / 4; ++i) {
     try {
-      const auto guard = p.s.wait_acquire(1 + random() % 3, pause(random));
+      const auto guard = leat::block_on(p.s.acquire(1 + random() % 3), pause(random));
       p.enter(guard);
       spin(pause(random) / 20);
       p.leave(guard);
@@ -162,7 +162,7 @@ TEST_CASE("semaphore: limits, stops and selects on two runtimes lose no permit",
       ++p.ended;
     }
   }
-  group.wait_join();
+  leat::block_on(group.join());
   CHECK_FALSE(p.exceeded);
   CHECK(p.s.available() == 3);
   CHECK(p.served > 0);
@@ -228,11 +228,11 @@ TEST_CASE("mutex: one task of two runtimes holds it at a time", "[stress]") {
     group.spawn_on(runtimes[i], lock_and_count(c, static_cast<unsigned>(i)));
   }
   for (int i = 0; i < rounds() / 4; ++i) {
-    const auto lock = c.mutex.wait_lock();
+    const auto lock = leat::block_on(c.mutex.lock());
     ++c.under_mutex;
     ++c.locked_mutex;
   }
-  group.wait_join();
+  leat::block_on(group.join());
   CHECK(c.under_mutex == c.locked_mutex);
   CHECK(c.under_shared == c.locked_shared);
   CHECK(c.torn == 0);
@@ -303,9 +303,9 @@ void race_on_broadcast(bool limited) {
   senders.spawn_on(runtimes[0], send_all(c, 0, limited));
   senders.spawn_on(runtimes[1], send_all(c, 1, limited));
   if (limited) senders.spawn_on(runtimes[1], join_and_leave(c));
-  senders.wait_join();
+  leat::block_on(senders.join());
   c.close();
-  receivers.wait_join();
+  leat::block_on(receivers.join());
   for (int i = 0; i < 2; ++i) {
     CHECK(received[i] == rounds() / 2 * 2);
     CHECK(errors[i] == 0);
@@ -336,9 +336,9 @@ TEST_CASE("broadcast: the values received and missed add up on two runtimes", "[
   group.spawn_on(runtimes[1], count_missed(second, totals[1]));
   task_group sender;
   sender.spawn_on(runtimes[0], overwrite(c));
-  sender.wait_join();
+  leat::block_on(sender.join());
   c.close();
-  group.wait_join();
+  leat::block_on(group.join());
   CHECK(totals[0] == rounds());
   CHECK(totals[1] == rounds());
 }
@@ -405,7 +405,7 @@ TEST_CASE("oneshot: no value is lost or received twice between two runtimes", "[
   task_group group;
   group.spawn_on(runtimes[0], ask(requests, received, errors));
   group.spawn_on(runtimes[1], answer(requests, live, sent));
-  group.wait_join();
+  leat::block_on(group.join());
   CHECK(live == 0);
   CHECK(errors == 0);
   CHECK(received > 0);
@@ -443,9 +443,9 @@ TEST_CASE("watch: no change is missed between two runtimes", "[stress]") {
   follower.spawn_on(runtimes[0], follow(w, errors, last));
   group.spawn_on(runtimes[0], raise_in_turns(w, 0));
   group.spawn_on(runtimes[1], raise_in_turns(w, 1));
-  group.wait_join();
+  leat::block_on(group.join());
   w.close();
-  follower.wait_join();
+  leat::block_on(follower.join());
   CHECK(w.get() == rounds());
   CHECK(last == rounds());
   CHECK(errors == 0);
@@ -475,7 +475,7 @@ TEST_CASE("event: no set is missed between two runtimes", "[stress]") {
   task_group group;
   group.spawn_on(runtimes[0], wait_for_each(events));
   group.spawn_on(runtimes[1], set_each(events));
-  group.wait_join();
+  leat::block_on(group.join());
   SUCCEED();
 }
 

@@ -3,7 +3,7 @@
 #include <functional>
 #include <utility>
 
-#include "leat/async/work_item.hpp"
+#include "leat/async/scheduler/work_item.hpp"
 
 namespace leat_test {
 

@@ -2,8 +2,10 @@
 
 #include <exception>
 #include <optional>
+#include <span>
 
 #include <asio/io_context.hpp>
+#include <catch2/catch.hpp>
 
 #include "leat/async/loop/asio_scheduler.hpp"
 #include "leat/async/loop/embedded_scheduler.hpp"
@@ -58,11 +60,46 @@ class embedded_loop {
 /// tasks.
 inline bool is_cancelled(leat::task_group& group) {
   try {
-    group.wait_join();
+    leat::block_on(group.join());
   } catch (...) {
     return leat::to_error_code(std::current_exception()) == leat::errc::cancelled;
   }
   return false;
+}
+
+/// A task that owns some objects, which it counts.
+struct scenario {
+  const char* name;
+  leat::task<> (*run)(int& objects);
+};
+
+/// Checks that all objects of each scenario end with a loop that is destroyed after 0, 1, … turns,
+/// with and without a stop.
+template <class Loop>
+void check_ends(std::span<const scenario> scenarios, int most_turns) {
+  for (const scenario& s : scenarios) {
+    for (int i = 0; i < 2 * most_turns; ++i) {
+      const int turns = i / 2;
+      const bool stop = i % 2 == 1;
+      INFO(s.name << ", " << turns << " turns, stop " << stop);
+      int objects = 0;
+      leat::task_group group;
+      {
+        Loop loop;
+        group.spawn_on(loop.get_scheduler(), s.run(objects), "caller");
+        for (int turn = 0; turn < turns; ++turn) loop.run_one_turn();
+        if (stop) group.request_stop();
+        loop.end();
+      }
+      CHECK(objects == 0);
+      CHECK(group.live_tasks() == 0);
+      try {
+        leat::block_on(group.join());
+      } catch (const leat::failure& e) {
+        CHECK(e.code() == leat::errc::cancelled);
+      }
+    }
+  }
 }
 
 }  // namespace leat_test

@@ -3,7 +3,14 @@
 #include <string>
 #include <string_view>
 
+#include <catch2/catch.hpp>
+
 #include "leat/base/error.hpp"
+
+// Checks that an expression throws a failure with the code, and that its message contains the text.
+#define CHECK_FAILS(code, text, ...)                                              \
+  CHECK_THAT(::leat_test::refusal([&] { static_cast<void>(__VA_ARGS__); }, code), \
+             Catch::Contains(text))
 
 namespace leat_test {
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <set>
 
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/scheduler.hpp"
+#include "leat/async/loop/block_on.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/task.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
@@ -20,7 +20,7 @@ class ready_task {
   /// Runs the task until `body`, a coroutine without parameters, has ended.
   template <class Body>
   void run_during(Body body) {
-    leat::sync_wait([](ready_task& self, Body& during) -> leat::task<> {
+    leat::block_on([](ready_task& self, Body& during) -> leat::task<> {
       leat::task_group group("beside a ready task");
       bool done = false;
       group.spawn([](std::size_t& runs, const bool& ended) -> leat::task<> {

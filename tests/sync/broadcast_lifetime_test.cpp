@@ -1,43 +1,19 @@
 // Sends of a broadcast in all forms, the lifetime of its receivers, and their misuse.
 
-#include <chrono>
-#include <cstdint>
-#include <memory>
-#include <optional>
 #include <stop_token>
-#include <string>
-#include <system_error>
 #include <thread>
-#include <utility>
-#include <vector>
 
-#include <asio/bind_executor.hpp>
-#include <asio/io_context.hpp>
-#include <asio/post.hpp>
-
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "leat/sim/world/world.hpp"
-#include "leat/sync/broadcast.hpp"
-#include "leat/sync/completion_tokens.hpp"
+#include "leat/sync.hpp"
+#include "support/asio_test.hpp"
 #include "support/effort.hpp"
 #include "support/foreign_coroutine.hpp"
-#include "support/leat_test.hpp"
 #include "support/loops.hpp"
-#include "support/outcome_of.hpp"
-#include "support/refusal.hpp"
 #include "sync/throwing_copy.hpp"
 
 namespace broadcast_lifetime_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
 using leat::lag_policy;
-using leat::task;
-using leat::task_group;
-using leat_test::contains;
 using channel = leat::broadcast<int>;
 
 task<> send_one(channel& c, int value, bool& sent) { sent = co_await c.send(value); }
@@ -55,7 +31,7 @@ struct full_channel {
   }
 };
 
-TEST_CASE("broadcast: a task that is destroyed while it sends has sent nothing", "[sync]") {
+TEST_CASE("broadcast: a task that is destroyed while it sends has sent nothing") {
   full_channel full;
   bool sent = false;
   leat_test::asio_loop loop;
@@ -68,8 +44,7 @@ TEST_CASE("broadcast: a task that is destroyed while it sends has sent nothing",
   CHECK(full.receive() == 0);
 }
 
-TEST_CASE("broadcast: a task that is destroyed after its send was served has sent the value",
-          "[sync]") {
+TEST_CASE("broadcast: a task that is destroyed after its send was served has sent the value") {
   full_channel full;
   bool sent = false;
   leat_test::embedded_loop loop;
@@ -83,18 +58,18 @@ TEST_CASE("broadcast: a task that is destroyed after its send was served has sen
   CHECK(full.receive() == 2);
 }
 
-TEST_CASE("broadcast: a blocked send waits for the slowest receiver", "[sync]") {
+TEST_CASE("broadcast: a blocked send waits for the slowest receiver") {
   full_channel full;
-  CHECK(leat_test::outcome_of([&] { full.c.wait_send(2, 1ms); }).code == errc::deadline_exceeded);
+  CHECK(outcome_of([&] { leat::block_on(full.c.send(2), 1ms); }).code == errc::deadline_exceeded);
   std::stop_source stop;
   stop.request_stop();
-  CHECK(leat_test::outcome_of([&] { full.c.wait_send(3, stop.get_token()); }).code ==
+  CHECK(outcome_of([&] { leat::block_on(full.c.send(3), stop.get_token()); }).code ==
         errc::cancelled);
   std::thread reader([&] {
     std::this_thread::sleep_for(2ms);
     CHECK(full.receive() == 1);
   });
-  CHECK(full.c.wait_send(4));
+  CHECK(leat::block_on(full.c.send(4)));
   reader.join();
   CHECK(full.receive() == 4);
   CHECK(full.c.try_send(5));
@@ -102,12 +77,12 @@ TEST_CASE("broadcast: a blocked send waits for the slowest receiver", "[sync]") 
     std::this_thread::sleep_for(2ms);
     full.c.close();
   });
-  CHECK_FALSE(full.c.wait_send(6));
+  CHECK_FALSE(leat::block_on(full.c.send(6)));
   closer.join();
   CHECK(full.receive() == 5);
 }
 
-TEST_CASE("broadcast: async_send waits, and a destroyed context withdraws it", "[sync]") {
+TEST_CASE("broadcast: async_send waits, and a destroyed context withdraws it") {
   full_channel full;
   asio::io_context io;
   bool sent = false;
@@ -131,7 +106,7 @@ TEST_CASE("broadcast: async_send waits, and a destroyed context withdraws it", "
 }
 
 leat_test::foreign_coroutine send_in_foreign(channel& c, bool& sent) { sent = co_await c.send(2); }
-TEST_CASE("broadcast: a coroutine of another library sends", "[sync]") {
+TEST_CASE("broadcast: a coroutine of another library sends") {
   full_channel full;
   bool sent = false;
   leat_test::asio_loop loop;
@@ -147,7 +122,7 @@ TEST_CASE("broadcast: a coroutine of another library sends", "[sync]") {
   sending.handle.destroy();
 }
 
-TEST_CASE("broadcast: a copy that throws completes a token with its code", "[sync]") {
+TEST_CASE("broadcast: a copy that throws completes a token with its code") {
   using leat_test::throwing_copy;
   leat::broadcast<throwing_copy> c(2);
   auto first = c.subscribe();
@@ -167,7 +142,7 @@ TEST_CASE("broadcast: a copy that throws completes a token with its code", "[syn
   CHECK(second.try_next()->value.number == 1);
 }
 
-TEST_CASE("broadcast: receivers join and leave on other threads while values are sent", "[sync]") {
+TEST_CASE("broadcast: receivers join and leave on other threads while values are sent") {
   for (const auto policy : {lag_policy::overwrite, lag_policy::wait}) {
     channel c(4, policy);
     const auto read = [&c] {
@@ -176,7 +151,7 @@ TEST_CASE("broadcast: receivers join and leave on other threads while values are
         auto receiver = c.subscribe();
         int last = -1;
         for (int n = 0; n < 20; ++n) {
-          const auto item = receiver.wait_next();
+          const auto item = leat::block_on(receiver.next());
           if (!item) return in_order;
           in_order += last < 0 || item->value == last + 1 + static_cast<int>(item->missed) ? 1 : 0;
           last = item->value;
@@ -189,7 +164,7 @@ TEST_CASE("broadcast: receivers join and leave on other threads while values are
     std::thread one([&] { first = read(); });
     std::thread two([&] { second = read(); });
     std::thread sender([&] {
-      for (int i = 0; c.wait_send(i); ++i) std::this_thread::yield();
+      for (int i = 0; leat::block_on(c.send(i)); ++i) std::this_thread::yield();
     });
     one.join();
     two.join();
@@ -207,8 +182,7 @@ task<> send_numbers(channel& c, int count) {
 task<> sum_up(channel::receiver& receiver, int& sum) {
   while (auto item = co_await receiver.next()) sum += item->value;
 }
-TEST_CASE("broadcast: simulated threads that are pre-empted at its locks lose no wake-up",
-          "[sync]") {
+TEST_CASE("broadcast: simulated threads that are pre-empted at its locks lose no wake-up") {
   for (std::uint64_t seed = 1; seed <= leat_test::random_case_count(300); ++seed) {
     INFO("seed " << seed);
     leat::sim::world w(seed, {.threads = 3, .preemption = 0.5});
@@ -232,12 +206,12 @@ TEST_CASE("broadcast: simulated threads that are pre-empted at its locks lose no
   }
 }
 
-TEST_CASE("broadcast: a capacity of 0 is an error", "[sync]") {
-  const auto named = leat_test::outcome_of([] { channel c(0, "room"); });
+TEST_CASE("broadcast: a capacity of 0 is an error") {
+  const auto named = outcome_of([] { channel c(0, "room"); });
   CHECK(named.code == errc::invalid_argument);
   CHECK(named.text ==
         "broadcast 'room': a capacity of 0 stores no value: use at least 1: invalid argument");
-  CHECK(leat_test::outcome_of([] { channel c(0); }).text ==
+  CHECK(outcome_of([] { channel c(0); }).text ==
         "broadcast: a capacity of 0 stores no value: use at least 1: invalid argument");
   const channel c(3, "room");
   CHECK(c.capacity() == 3);
@@ -257,7 +231,7 @@ std::string abort_of(Misuse misuse) {
     misuse(c, receiver);
   });
 }
-TEST_CASE("broadcast: misuse ends the process with a message", "[sync]") {
+TEST_CASE("broadcast: misuse ends the process with a message") {
   CHECK(contains(abort_of([](auto&, auto& receiver) { receiver.reset(); }),
                  "receiver destroyed while a task receives from it: join the task "
                  "first"));
@@ -278,7 +252,7 @@ TEST_CASE("broadcast: misuse ends the process with a message", "[sync]") {
                  "receiver of a broadcast used after it was moved from"));
 }
 
-TEST_CASE("broadcast: after an operation its receiver can be used, moved and destroyed", "[sync]") {
+TEST_CASE("broadcast: after an operation its receiver can be used, moved and destroyed") {
   channel c(2);
   std::optional<channel::receiver> receiver(c.subscribe());
   leat_test::embedded_loop loop;
@@ -287,7 +261,7 @@ TEST_CASE("broadcast: after an operation its receiver can be used, moved and des
   loop.run_ready();
   group.request_stop();
   loop.run_ready();
-  group.wait_join();
+  leat::block_on(group.join());
   CHECK_FALSE(receiver->try_next());
   auto moved = std::move(*receiver);
   receiver.reset();

@@ -1,36 +1,19 @@
 #include "leat/sync/delay_queue.hpp"
 
-#include <chrono>
 #include <exception>
-#include <memory>
 #include <mutex>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include <asio/io_context.hpp>
-#include <catch2/catch.hpp>
 
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/loop/async_run.hpp"
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/sim/world/sweep.hpp"
 #include "support/leat_test.hpp"
 
 namespace delay_queue_test {
 
-using namespace std::chrono_literals;
 using leat::delay_key;
 using leat::delay_queue;
-using leat::errc;
-using leat::task;
 
 // Appends to `log` each value and the time at which it was popped: "b10 a20 end20".
 task<> pop_all(delay_queue<char>& q, std::string& log) {
@@ -45,7 +28,7 @@ task<> pop_all(delay_queue<char>& q, std::string& log) {
   }
 }
 
-LEAT_TEST("delay_queue: values leave in the order of their deadlines", "[sync]") {
+LEAT_TEST("delay_queue: values leave in the order of their deadlines") {
   delay_queue<char> q("values");
   CHECK(q.insert('c', 30ms));
   CHECK(q.insert('a', 20ms));
@@ -58,10 +41,10 @@ LEAT_TEST("delay_queue: values leave in the order of their deadlines", "[sync]")
   CHECK(log == "x0 a20 b20 c30 end30");
 }
 
-LEAT_TEST("delay_queue: a pop that waits sees every change of the earliest deadline", "[sync]") {
+LEAT_TEST("delay_queue: a pop that waits sees every change of the earliest deadline") {
   delay_queue<char> q;
   std::string log;
-  leat::task_group group;
+  task_group group;
   group.spawn(pop_all(q, log));
   co_await leat::sleep_for(5ms);
   const delay_key a = q.insert('a', 50ms);
@@ -80,7 +63,7 @@ LEAT_TEST("delay_queue: a pop that waits sees every change of the earliest deadl
   CHECK(log == "b20 a30 c40 end100");
 }
 
-LEAT_TEST("delay_queue: a key ends with its value", "[sync]") {
+LEAT_TEST("delay_queue: a key ends with its value") {
   delay_queue<char> q;
   CHECK_FALSE(delay_key());
   CHECK_FALSE(q.reset(delay_key(), 1ms));
@@ -100,7 +83,7 @@ LEAT_TEST("delay_queue: a key ends with its value", "[sync]") {
   co_return;
 }
 
-LEAT_TEST("delay_queue: a closed queue leaves the value to its owner", "[sync]") {
+LEAT_TEST("delay_queue: a closed queue leaves the value to its owner") {
   delay_queue<std::unique_ptr<int>> q;
   CHECK(q.insert(std::make_unique<int>(1), 10ms));
   CHECK(q.close());
@@ -111,15 +94,14 @@ LEAT_TEST("delay_queue: a closed queue leaves the value to its owner", "[sync]")
   CHECK(late);
   const auto first = co_await q.pop();
   CHECK(**first == 1);
-  const auto end = co_await q.pop();
-  CHECK_FALSE(end);
+  CHECK_FALSE(co_await q.pop());
 }
 
-LEAT_TEST("delay_queue: the end of a closed queue reaches every pop that waits", "[sync]") {
+LEAT_TEST("delay_queue: the end of a closed queue reaches every pop that waits") {
   delay_queue<char> q;
   const delay_key only = q.insert('a', 1h);
   std::vector<std::string> logs(3);
-  leat::task_group group;
+  task_group group;
   for (std::string& log : logs) group.spawn(pop_all(q, log));
   co_await leat::sleep_for(1ms);
   CHECK_FALSE(q.try_pop());
@@ -130,7 +112,7 @@ LEAT_TEST("delay_queue: the end of a closed queue reaches every pop that waits",
   CHECK(logs == std::vector<std::string>(3, "end2"));
 }
 
-LEAT_TEST("delay_queue: a limit or a stop removes nothing, and the next pop goes on", "[sync]") {
+LEAT_TEST("delay_queue: a limit or a stop removes nothing, and the next pop goes on") {
   delay_queue<char> q;
   CHECK(q.insert('a', 20ms));
   const auto [ec, none] = co_await leat::as_tuple(leat::with_timeout(q.pop(), 10ms));
@@ -138,8 +120,8 @@ LEAT_TEST("delay_queue: a limit or a stop removes nothing, and the next pop goes
   CHECK_FALSE(none);
   std::string stopped;
   std::string log;
-  leat::task_group first;
-  leat::task_group second;
+  task_group first;
+  task_group second;
   first.spawn(pop_all(q, stopped));
   co_await leat::sleep_for(1ms);
   second.spawn(pop_all(q, log));
@@ -152,7 +134,7 @@ LEAT_TEST("delay_queue: a limit or a stop removes nothing, and the next pop goes
   CHECK(log == "a9 end9");
 }
 
-LEAT_TEST("delay_queue: select() leaves the value of a branch that loses", "[sync]") {
+LEAT_TEST("delay_queue: select() leaves the value of a branch that loses") {
   delay_queue<char> q;
   leat::fifo_queue<int> jobs(1);
   CHECK(q.insert('a', 10ms));
@@ -171,8 +153,8 @@ task<> meet(int& limited, int& late_resets) {
   std::vector<int> seen(8);
   std::vector<delay_key> keys;
   for (int i = 0; i < 8; ++i) keys.push_back(q.insert(int{i}, 1ms * (i / 2)));
-  leat::task_group stopped;
-  leat::task_group group;
+  task_group stopped;
+  task_group group;
   const auto pop_some = [](delay_queue<int>& from, std::vector<int>& to, int& late) -> task<> {
     for (;;) {
       auto [ec, value] = co_await leat::as_tuple(leat::with_timeout(from.pop(), 1ms));
@@ -202,7 +184,7 @@ task<> meet(int& limited, int& late_resets) {
   }
 }
 
-TEST_CASE("delay_queue: no value is lost at the instant of a limit or a stop", "[sync]") {
+TEST_CASE("delay_queue: no value is lost at the instant of a limit or a stop") {
   int limited = 0;
   int reset = 0;
   leat::sim::sweep([&](leat::sim::world&) { return meet(limited, reset); }, {.count = 200});
@@ -210,7 +192,7 @@ TEST_CASE("delay_queue: no value is lost at the instant of a limit or a stop", "
   CHECK(reset > 0);
 }
 
-TEST_CASE("delay_queue: many threads insert and pop each value once", "[sync]") {
+TEST_CASE("delay_queue: many threads insert and pop each value once") {
   constexpr int producers = 4;
   constexpr int each = 250;
   delay_queue<int> q;
@@ -226,8 +208,8 @@ TEST_CASE("delay_queue: many threads insert and pop each value once", "[sync]") 
       }
     });
   }
-  leat::sync_wait([](auto& from, auto& lock, auto& to, auto& on) -> task<> {
-    leat::task_group group;
+  leat::block_on([](auto& from, auto& lock, auto& to, auto& on) -> task<> {
+    task_group group;
     for (int i = 0; i < 4; ++i) {
       group.spawn_on(on.next_scheduler(), [](auto& values, auto& m, auto& counts) -> task<> {
         while (const auto value = co_await values.pop()) {
@@ -251,7 +233,7 @@ TEST_CASE("delay_queue: many threads insert and pop each value once", "[sync]") 
   CHECK(seen == std::vector<int>(producers * each, 1));
 }
 
-TEST_CASE("delay_queue: a pop that ends with its event loop leaves the value", "[sync]") {
+TEST_CASE("delay_queue: a pop that ends with its event loop leaves the value") {
   delay_queue<char> q;
   CHECK(q.insert('a', 1h));
   {
@@ -266,7 +248,7 @@ TEST_CASE("delay_queue: a pop that ends with its event loop leaves the value", "
   CHECK(q.size() == 1);
 }
 
-TEST_CASE("delay_queue: values are destroyed with the queue", "[sync]") {
+TEST_CASE("delay_queue: values are destroyed with the queue") {
   const auto value = std::make_shared<int>(1);
   {
     delay_queue<std::shared_ptr<int>> q;

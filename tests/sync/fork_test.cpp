@@ -2,30 +2,18 @@
 // parent.
 
 #include <atomic>
-#include <chrono>
 #include <future>
-#include <optional>
-#include <string>
 #include <thread>
-#include <utility>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "leat/base/internal/sanitizers.hpp"
 #include "leat/sync.hpp"
 #include "support/child_process.hpp"
 #include "support/effort.hpp"
-#include "support/outcome_of.hpp"
+#include "support/leat_test.hpp"
 #include "sync/lock_kinds.hpp"
 #include "sync/wait_kinds.hpp"
 
 namespace fork_test {
-
-using namespace std::chrono_literals;
-using leat::errc;
 
 // A thread that runs a function and then exists until the end of the test.
 class other_thread {
@@ -55,13 +43,13 @@ TEMPLATE_TEST_CASE("fork: a primitive that another thread used before works in t
   std::optional<TestType> kind;
   const other_thread user([&] { kind.emplace(); });
   const std::string said = leat_test::run_in_child([&] {
-    const auto late = leat_test::outcome_of([&] { kind->wait_blocking(1ms); });
+    const auto late = outcome_of([&] { block_in(*kind, 1ms); });
     if (late.code != errc::deadline_exceeded) return std::string("did not wait");
     kind->wake();
     return std::string(kind->remains() ? "ends" : "was not served");
   });
   CHECK(said == "ends");
-  CHECK(leat_test::outcome_of([&] { kind->wait_blocking(0ms); }).code == errc::deadline_exceeded);
+  CHECK(outcome_of([&] { block_in(*kind, 0ms); }).code == errc::deadline_exceeded);
   kind->wake();
   CHECK(kind->remains());
 }
@@ -73,7 +61,7 @@ TEMPLATE_TEST_CASE("fork: a lock that another thread holds stays held in the chi
   const other_thread holder([&] { held = lock.try_lock(); });
   const std::string said = leat_test::run_in_child([&] {
     if (leat_test::is_free(lock)) return std::string("is free");
-    const auto late = leat_test::outcome_of([&] { static_cast<void>(lock.wait_lock(1ms)); });
+    const auto late = outcome_of([&] { static_cast<void>(leat::block_on(lock.lock(), 1ms)); });
     return std::string(late.code == errc::deadline_exceeded ? "is held" : "was locked");
   });
   CHECK(said == "is held");
@@ -91,9 +79,9 @@ TEMPLATE_TEST_CASE("fork: a guard of the thread that forks unlocks the copy of t
   CHECK_FALSE(leat_test::is_free(lock));
 }
 
-TEST_CASE("fork: a wait of the parent is not affected by its child", "[sync]") {
+TEST_CASE("fork: a wait of the parent is not affected by its child") {
   leat::event ready("ready");
-  std::jthread waiting([&] { ready.wait_blocking(); });
+  std::jthread waiting([&] { leat::block_on(ready.wait()); });
   while (ready.waiting_count() == 0) std::this_thread::yield();
   const std::string said = leat_test::run_in_child(
       [&] { return std::string(ready.waiting_count() == 1 ? "waits" : "does not wait"); });
@@ -102,18 +90,18 @@ TEST_CASE("fork: a wait of the parent is not affected by its child", "[sync]") {
   ready.set();
 }
 
-TEST_CASE("fork: a child waits on a new primitive while threads of its parent do", "[sync]") {
+TEST_CASE("fork: a child waits on a new primitive while threads of its parent do") {
   std::atomic<bool> over{false};
   std::jthread busy([&] {
     while (!over) {
       leat::event never;
-      static_cast<void>(leat_test::outcome_of([&] { never.wait_blocking(0ms); }));
+      static_cast<void>(outcome_of([&] { leat::block_on(never.wait(), 0ms); }));
     }
   });
   for (std::uint64_t i = 0; i < leat_test::scaled_count(1000); ++i) {
     const std::string said = leat_test::run_in_child([] {
       leat::event never;
-      const auto late = leat_test::outcome_of([&] { never.wait_blocking(1us); });
+      const auto late = outcome_of([&] { leat::block_on(never.wait(), 1us); });
       return std::string(late.code == errc::deadline_exceeded ? "ends" : "did not wait");
     });
     REQUIRE(said == "ends");
@@ -121,22 +109,22 @@ TEST_CASE("fork: a child waits on a new primitive while threads of its parent do
   over = true;
 }
 
-leat::task<> count(leat::mutex& mutex, int& n) {
+task<> count(leat::mutex& mutex, int& n) {
   for (int i = 0; i < 1000; ++i) {
     const auto lock = co_await mutex.lock();
     ++n;
   }
 }
-TEST_CASE("fork: a runtime of the child uses a mutex of its parent", "[sync]") {
+TEST_CASE("fork: a runtime of the child uses a mutex of its parent") {
   if (LEAT_TSAN) return;  // it ends a child that starts threads
   leat::mutex mutex("counter");
   std::optional<other_thread> user([&] { static_cast<void>(mutex.try_lock()); });
   const std::string said = leat_test::run_in_child([&] {
     leat::runtime runtime({.threads = 2});
-    leat::task_group group;
+    task_group group;
     int n = 0;
     for (std::size_t t = 0; t < 2; ++t) group.spawn_on(runtime.get_scheduler(t), count(mutex, n));
-    group.wait_join();
+    leat::block_on(group.join());
     return std::to_string(n);
   });
   CHECK(said == "2000");

@@ -1,37 +1,17 @@
 // The contract of all exclusive locks: semaphore with one permit, mutex, shared_mutex.
 
-#include <chrono>
-#include <memory>
-#include <optional>
 #include <stop_token>
-#include <string>
 #include <thread>
 #include <type_traits>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "leat/sim.hpp"
 #include "support/dump.hpp"
 #include "support/foreign_coroutine.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
-#include "support/outcome_of.hpp"
 #include "sync/lock_kinds.hpp"
 
 namespace lock_contract_test {
-
-using namespace std::chrono_literals;
-using leat::errc;
-using leat::task;
-using leat::task_group;
 
 template <class Lock>
 task<> take(Lock& lock, std::string& log, char name, leat::duration hold = 1ms) {
@@ -40,9 +20,8 @@ task<> take(Lock& lock, std::string& log, char name, leat::duration hold = 1ms) 
   if (hold > 0ms) co_await leat::sleep_for(hold);
 }
 
-template <class Lock>
-task<> serve_in_order() {
-  Lock lock;
+LEAT_TYPED_TEST("lock: one task at a time holds it", LEAT_TEST_LOCKS) {
+  TestType lock;
   std::string log;
   task_group group;
   for (char name = 'a'; name <= 'e'; ++name) group.spawn(take(lock, log, name));
@@ -52,9 +31,6 @@ task<> serve_in_order() {
   // Simulated tasks start in any order, but are served in the order of their requests.
   CHECK(log.size() == 5);
   CHECK(leat_test::is_free(lock));
-}
-TEMPLATE_TEST_CASE("lock: one task at a time holds it", "[sync]", LEAT_TEST_LOCKS) {
-  leat::sim::run(serve_in_order<TestType>());
 }
 
 TEMPLATE_TEST_CASE("lock: a guard that is not kept shows whether the lock was free", "[sync]",
@@ -71,9 +47,9 @@ void give_back(Guard& guard) {
   guard = Guard();
 }
 
-template <class Lock>
-task<> in_order() {
-  Lock lock;
+LEAT_TYPED_TEST("lock: waiting tasks are served in order, and no other task overtakes them",
+                LEAT_TEST_LOCKS) {
+  TestType lock;
   std::string log;
   auto guard = co_await lock.lock();
   task_group group;
@@ -87,22 +63,18 @@ task<> in_order() {
   co_await group.join();
   CHECK(log == "abcde");
 }
-TEMPLATE_TEST_CASE("lock: waiting tasks are served in order, and no other task overtakes them",
-                   "[sync]", LEAT_TEST_LOCKS) {
-  leat::sim::run(in_order<TestType>());
-}
 
 template <class Lock>
 task<> lock_and_record(Lock& lock, leat_test::outcome& o) {
-  o = co_await leat_test::outcome_of([](Lock& l) -> task<> {
+  o = co_await outcome_of([](Lock& l) -> task<> {
     const auto guard = co_await l.lock();
     co_await leat::sleep_for(1ms);
   }(lock));
 }
 
-template <class Lock>
-task<> cancel_first() {
-  Lock lock;
+LEAT_TYPED_TEST("lock: a cancelled wait takes nothing, and the next one is served",
+                LEAT_TEST_LOCKS) {
+  TestType lock;
   std::string log;
   leat_test::outcome first;
   auto guard = co_await lock.lock();
@@ -115,16 +87,12 @@ task<> cancel_first() {
   stopped.request_stop();
   co_await stopped.join();
   CHECK(first.code == errc::cancelled);
-  CHECK(first.text.find(std::string(Lock::verb) + " " + Lock::type + " 'thing'") == 0);
+  CHECK(first.text.starts_with(std::string(TestType::verb) + " " + TestType::type + " 'thing'"));
   CHECK(log.empty());
   give_back(guard);
   co_await others.join();
   CHECK(log == "b");
   CHECK(leat_test::is_free(lock));
-}
-TEMPLATE_TEST_CASE("lock: a cancelled wait takes nothing, and the next one is served", "[sync]",
-                   LEAT_TEST_LOCKS) {
-  leat::sim::run(cancel_first<TestType>());
 }
 
 template <class Lock>
@@ -144,7 +112,7 @@ TEMPLATE_TEST_CASE("lock: a wait that was served before the stop keeps the lock"
   give_back(guard);
   group.request_stop();
   loop.run_ready();
-  group.wait_join();
+  leat::block_on(group.join());
   CHECK(kept);
   CHECK(leat_test::is_free(lock));
 }
@@ -161,14 +129,13 @@ TEMPLATE_TEST_CASE("lock: after a stop, a free lock is not taken", "[sync]", LEA
   group.spawn_on(loop.get_scheduler(), stop_before(lock, o));
   group.request_stop();
   loop.run_ready();
-  group.wait_join();
+  leat::block_on(group.join());
   CHECK(o.code == errc::cancelled);
   CHECK(leat_test::is_free(lock));
 }
 
-template <class Lock>
-task<> within_limits() {
-  Lock lock;
+LEAT_TYPED_TEST("lock: a limit that expires takes nothing", LEAT_TEST_LOCKS) {
+  TestType lock;
   auto guard = co_await lock.lock();
   auto [late, none] = co_await leat::as_tuple(leat::with_timeout(lock.lock(), 5ms));
   CHECK(late == errc::deadline_exceeded);
@@ -186,14 +153,10 @@ task<> within_limits() {
   CHECK_FALSE(ec);
   CHECK(held);
 }
-TEMPLATE_TEST_CASE("lock: a limit that expires takes nothing", "[sync]", LEAT_TEST_LOCKS) {
-  leat::sim::run(within_limits<TestType>());
-}
 
-template <class Lock>
-task<> selected() {
-  Lock lock;
-  Lock other;
+LEAT_TYPED_TEST("lock: a branch of a select that loses takes nothing", LEAT_TEST_LOCKS) {
+  TestType lock;
+  TestType other;
   auto guard = co_await lock.lock();
   auto done = co_await leat::select(lock.lock(), other.lock(), leat::sleep_for(1h));
   REQUIRE(done.index() == 1);
@@ -204,10 +167,6 @@ task<> selected() {
   CHECK(both.index() == 0);
   CHECK_FALSE(leat_test::is_free(lock));
 }
-TEMPLATE_TEST_CASE("lock: a branch of a select that loses takes nothing", "[sync]",
-                   LEAT_TEST_LOCKS) {
-  leat::sim::run(selected<TestType>());
-}
 
 template <class Lock>
 task<> select_and_hold(Lock& a, Lock& b, int& won) {
@@ -215,10 +174,9 @@ task<> select_and_hold(Lock& a, Lock& b, int& won) {
   won = static_cast<int>(done.index());
   co_await leat::sleep_for(1ms);
 }
-template <class Lock>
-task<> both_at_once() {
-  Lock a;
-  Lock b;
+LEAT_TYPED_TEST("lock: a select that has won one lock passes the other on", LEAT_TEST_LOCKS) {
+  TestType a;
+  TestType b;
   auto of_a = co_await a.lock();
   auto of_b = co_await b.lock();
   int won = -1;
@@ -232,23 +190,19 @@ task<> both_at_once() {
   CHECK(won == 1);
   CHECK(leat_test::is_free(b));
 }
-TEMPLATE_TEST_CASE("lock: a select that has won one lock passes the other on", "[sync]",
-                   LEAT_TEST_LOCKS) {
-  leat::sim::run(both_at_once<TestType>());
-}
 
 task<int> finish_despite_stop() {
   static_cast<void>(co_await leat::as_tuple(leat::sleep_for(1h)));
   co_return 7;
 }
-template <class Lock>
-task<> undone() {
-  Lock lock;
+LEAT_TYPED_TEST("lock: is passed on if an irrevocable operation of its select wins",
+                LEAT_TEST_LOCKS) {
+  TestType lock;
   std::string log;
   auto guard = co_await lock.lock();
   task_group group;
   struct selecting {
-    static task<> run(Lock& l, int& value) {
+    static task<> run(TestType& l, int& value) {
       auto done = co_await leat::select(l.lock(), finish_despite_stop());
       REQUIRE(done.index() == 1);
       value = std::get<1>(done);
@@ -264,10 +218,6 @@ task<> undone() {
   CHECK(value == 7);
   CHECK(log == "b");
   CHECK(leat_test::is_free(lock));
-}
-TEMPLATE_TEST_CASE("lock: is passed on if an irrevocable operation of its select wins", "[sync]",
-                   LEAT_TEST_LOCKS) {
-  leat::sim::run(undone<TestType>());
 }
 
 TEMPLATE_TEST_CASE("lock: a task on another loop receives it there", "[sync]", LEAT_TEST_LOCKS) {
@@ -288,7 +238,7 @@ TEMPLATE_TEST_CASE("lock: a task on another loop receives it there", "[sync]", L
   CHECK(log == "a");
   second.run_ready();
   CHECK(log == "ab");
-  group.wait_join();
+  leat::block_on(group.join());
   CHECK(leat_test::is_free(lock));
 }
 
@@ -309,7 +259,7 @@ TEMPLATE_TEST_CASE("lock: a task that is destroyed while it waits leaves the wai
   CHECK(leat_test::is_cancelled(dying));
   give_back(guard);
   stays.run_ready();
-  group.wait_join();
+  leat::block_on(group.join());
   CHECK(log == "b");
   CHECK(leat_test::is_free(lock));
 }
@@ -331,7 +281,7 @@ TEMPLATE_TEST_CASE("lock: a task that is destroyed before it resumes passes the 
   ends.end();
   CHECK(leat_test::is_cancelled(dying));
   stays.run_ready();
-  group.wait_join();
+  leat::block_on(group.join());
   CHECK(log == "b");
   CHECK(leat_test::is_free(lock));
 }
@@ -357,20 +307,21 @@ TEMPLATE_TEST_CASE("lock: a select that is destroyed before it resumes passes th
 
 TEMPLATE_TEST_CASE("lock: blocking forms wait, time out and stop", "[sync]", LEAT_TEST_LOCKS) {
   TestType lock;
-  auto guard = lock.wait_lock();
+  auto guard = leat::block_on(lock.lock());
   CHECK(guard);
-  CHECK(leat_test::outcome_of([&] { static_cast<void>(lock.wait_lock(1ms)); }).code ==
+  CHECK(outcome_of([&] { static_cast<void>(leat::block_on(lock.lock(), 1ms)); }).code ==
         errc::deadline_exceeded);
   std::stop_source stop;
   std::thread stopper([&] { stop.request_stop(); });
-  CHECK(leat_test::outcome_of([&] { static_cast<void>(lock.wait_lock(stop.get_token())); }).code ==
-        errc::cancelled);
+  CHECK(outcome_of([&] {
+          static_cast<void>(leat::block_on(lock.lock(), stop.get_token()));
+        }).code == errc::cancelled);
   stopper.join();
   std::thread releaser([&] {
     std::this_thread::sleep_for(5ms);
     give_back(guard);
   });
-  auto second = lock.wait_lock();
+  auto second = leat::block_on(lock.lock());
   CHECK(second);
   releaser.join();
   give_back(second);
@@ -412,10 +363,11 @@ TEMPLATE_TEST_CASE("lock: destroyed while an operation waits, it names the task"
     loop.run_ready();
     lock.reset();
   });
-  CHECK(text.find(std::string(TestType::type) +
-                  " 'thing' destroyed while operations wait on it: join the waiting tasks and "
-                  "threads first\n  " +
-                  TestType::verb + " of late, at lock_contract_test.cpp") != text.npos);
+  CHECK(contains(text,
+                 std::string(TestType::type) +
+                     " 'thing' destroyed while operations wait on it: join the waiting tasks and "
+                     "threads first\n  " +
+                     TestType::verb + " of late, at lock_contract_test.cpp"));
 }
 
 TEMPLATE_TEST_CASE("lock: destroyed while it is held, it says so", "[sync]", LEAT_TEST_LOCKS) {
@@ -424,8 +376,7 @@ TEMPLATE_TEST_CASE("lock: destroyed while it is held, it says so", "[sync]", LEA
     const auto guard = lock->try_lock();
     lock.reset();
   });
-  CHECK(text.find(std::string(TestType::type) + " 'thing' destroyed while guards hold it") !=
-        text.npos);
+  CHECK(contains(text, std::string(TestType::type) + " 'thing' destroyed while guards hold it"));
 }
 
 TEMPLATE_TEST_CASE("lock: destroyed while a task holds it, it names the task", "[sync]",
@@ -445,30 +396,25 @@ TEMPLATE_TEST_CASE("lock: destroyed while a task holds it, it names the task", "
     lock.reset();
   });
   if constexpr (!std::is_same_v<TestType, leat_test::semaphore_lock>) {
-    CHECK(text.find("destroyed while guards hold it, held by 'holder' for ") != text.npos);
-    CHECK(text.find(" s at lock_contract_test.cpp:") != text.npos);
+    CHECK(contains(text, "destroyed while guards hold it, held by 'holder' for "));
+    CHECK(contains(text, " s at lock_contract_test.cpp:"));
   }
-  CHECK(text.find(": destroy the guards, and join the tasks that have them, first") != text.npos);
+  CHECK(contains(text, ": destroy the guards, and join the tasks that have them, first"));
 }
 
-template <class Lock>
-task<> in_dump() {
-  Lock lock;
+LEAT_TYPED_TEST("lock: a dump lists it while operations wait", LEAT_TEST_LOCKS) {
+  TestType lock;
   auto guard = co_await lock.lock();
   std::string log;
   task_group group("readers");
   group.spawn(take(lock, log, 'a'), "late");
   co_await leat::sleep_for(1ms);
   const std::string text = leat_test::dump();
-  CHECK(text.find("late: " + std::string(Lock::verb) + " " + Lock::type + " 'thing'") != text.npos);
-  CHECK(text.find(std::string("  ") + Lock::verb + " of late, at lock_contract_test.cpp") !=
-        text.npos);
+  CHECK(contains(text, "late: " + std::string(TestType::verb) + " " + TestType::type + " 'thing'"));
+  CHECK(contains(text, std::string("  ") + TestType::verb + " of late, at lock_contract_test.cpp"));
   give_back(guard);
   co_await group.join();
   CHECK(leat_test::dump().find("'thing'") == std::string::npos);  // no operation waits
-}
-TEMPLATE_TEST_CASE("lock: a dump lists it while operations wait", "[sync]", LEAT_TEST_LOCKS) {
-  leat::sim::run(in_dump<TestType>());
 }
 
 }  // namespace lock_contract_test

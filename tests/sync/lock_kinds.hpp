@@ -1,10 +1,9 @@
 #pragma once
 
-#include <cstddef>
 #include <source_location>
-#include <utility>
 
 #include "leat/sync.hpp"
+#include "support/leat_test.hpp"
 
 namespace leat_test {
 
@@ -22,7 +21,7 @@ struct semaphore_lock {
   guard try_lock() { return object.try_acquire(); }
   template <class... Limits>
   guard wait_lock(Limits&&... limits) {
-    return object.wait_acquire(1, std::forward<Limits>(limits)...);
+    return leat::block_on(object.acquire(1), std::forward<Limits>(limits)...);
   }
   template <class Token>
   auto async_lock(Token&& token) {
@@ -43,7 +42,7 @@ struct mutex_lock {
   guard try_lock() { return object.try_lock(); }
   template <class... Limits>
   guard wait_lock(Limits&&... limits) {
-    return object.wait_lock(std::forward<Limits>(limits)...);
+    return leat::block_on(object.lock(), std::forward<Limits>(limits)...);
   }
   template <class Token>
   auto async_lock(Token&& token) {

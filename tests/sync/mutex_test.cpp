@@ -1,48 +1,24 @@
 #include "leat/sync/mutex.hpp"
 
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <map>
-#include <memory>
-#include <optional>
 #include <random>
-#include <string>
-#include <system_error>
-#include <utility>
-#include <vector>
 
-#include <asio/bind_cancellation_slot.hpp>
-#include <asio/bind_executor.hpp>
-#include <asio/cancellation_signal.hpp>
-#include <asio/io_context.hpp>
-
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
 #include "leat/sim/world/world.hpp"
-#include "leat/sync/completion_tokens.hpp"
-#include "leat/sync/semaphore.hpp"
+#include "leat/sync.hpp"
+#include "support/asio_test.hpp"
 #include "support/effort.hpp"
-#include "support/leat_test.hpp"
 
 namespace mutex_test {
 
-using namespace std::chrono_literals;
 using leat::mutex;
-using leat::task;
-using leat::task_group;
 
 task<> hold(mutex& m, leat::duration time) {
   const auto lock = co_await m.lock();
   co_await leat::sleep_for(time);
 }
 
-LEAT_TEST("mutex: is locked until the last of the tasks that requested it has unlocked it",
-          "[sync]") {
+LEAT_TEST("mutex: is locked until the last of the tasks that requested it has unlocked it") {
   mutex m("index");
   CHECK(m.name() == "index");
   CHECK_FALSE(m.is_locked());
@@ -57,7 +33,7 @@ LEAT_TEST("mutex: is locked until the last of the tasks that requested it has un
   CHECK_FALSE(m.is_locked());
 }
 
-LEAT_TEST("mutex: a guard can be moved, also to another task", "[sync]") {
+LEAT_TEST("mutex: a guard can be moved, also to another task") {
   mutex m;
   mutex::guard nothing;
   CHECK_FALSE(nothing);
@@ -79,7 +55,7 @@ LEAT_TEST("mutex: a guard can be moved, also to another task", "[sync]") {
   CHECK(m.try_lock());
 }
 
-LEAT_TEST("mutex: a guard that a task holds at its stop unlocks", "[sync]") {
+LEAT_TEST("mutex: a guard that a task holds at its stop unlocks") {
   mutex m;
   task_group group;
   group.spawn(hold(m, 1h));
@@ -90,7 +66,7 @@ LEAT_TEST("mutex: a guard that a task holds at its stop unlocks", "[sync]") {
   CHECK_FALSE(m.is_locked());
 }
 
-LEAT_TEST("mutex: a select with two locks of the same mutex takes one", "[sync]") {
+LEAT_TEST("mutex: a select with two locks of the same mutex takes one") {
   mutex m;
   auto held = m.try_lock();
   task_group group;
@@ -143,7 +119,7 @@ task<> lock_often(leat::sim::world& w, mutex& m, mutex& other, use& u) {
     u.inside = false;
   }
 }
-TEST_CASE("mutex: one of many simulated tasks holds it at a time", "[sync]") {
+TEST_CASE("mutex: one of many simulated tasks holds it at a time") {
   int served = 0;
   for (std::uint64_t seed = 1; seed <= leat_test::random_case_count(300); ++seed) {
     INFO("seed " << seed);
@@ -246,7 +222,7 @@ void compare_with_model(std::uint32_t seed) {
   real.s.close();
   real.run();
 }
-TEST_CASE("semaphore: serves requests of any size in order, as a model does", "[sync]") {
+TEST_CASE("semaphore: serves requests of any size in order, as a model does") {
   for (std::uint32_t seed = 0; seed < leat_test::random_case_count(500); ++seed) {
     INFO("seed " << seed);
     compare_with_model(seed);

@@ -1,31 +1,15 @@
 #include "leat/sync/oneshot.hpp"
 
-#include <chrono>
-#include <memory>
-#include <optional>
-#include <string>
 #include <thread>
-#include <utility>
 
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
-#include "support/outcome_of.hpp"
-#include "support/refusal.hpp"
 #include "support/tracked.hpp"
 #include "sync/throwing_copy.hpp"
 
 namespace oneshot_test {
 
-using namespace std::chrono_literals;
 using leat::oneshot;
-using leat::task;
-using leat::task_group;
-using leat_test::contains;
 
 auto settle() { return leat::sleep_for(1ms); }
 
@@ -34,7 +18,7 @@ task<> receive_into(oneshot<int>::receiver& receiver, std::optional<int>& out, b
   done = true;
 }
 
-LEAT_TEST("oneshot: a value that was sent before is received", "[sync]") {
+LEAT_TEST("oneshot: a value that was sent before is received") {
   auto [sender, receiver] = oneshot<int>("reply");
   CHECK(sender);
   CHECK(receiver);
@@ -42,14 +26,12 @@ LEAT_TEST("oneshot: a value that was sent before is received", "[sync]") {
   CHECK_FALSE(sender.is_closed());
   CHECK(sender.send(7));
   CHECK_FALSE(sender);  // has left
-  const auto value = co_await receiver.receive();
-  CHECK(value == 7);
-  const auto again = co_await receiver.receive();
-  CHECK_FALSE(again);
+  CHECK(co_await receiver.receive() == 7);
+  CHECK_FALSE(co_await receiver.receive());
   CHECK_FALSE(receiver.try_receive());
 }
 
-LEAT_TEST("oneshot: a receiver that waits gets the value", "[sync]") {
+LEAT_TEST("oneshot: a receiver that waits gets the value") {
   auto [sender, receiver] = oneshot<int>();
   std::optional<int> value;
   bool done = false;
@@ -63,7 +45,7 @@ LEAT_TEST("oneshot: a receiver that waits gets the value", "[sync]") {
   CHECK(value == 7);
 }
 
-LEAT_TEST("oneshot: a sender that leaves without a value ends the wait", "[sync]") {
+LEAT_TEST("oneshot: a sender that leaves without a value ends the wait") {
   auto [sender, receiver] = oneshot<int>();
   std::optional<int> value = 1;
   bool done = false;
@@ -75,12 +57,10 @@ LEAT_TEST("oneshot: a sender that leaves without a value ends the wait", "[sync]
   CHECK(done);
   CHECK_FALSE(value);
   CHECK_FALSE(receiver.try_receive());
-  const auto later = co_await receiver.receive();
-  CHECK_FALSE(later);
+  CHECK_FALSE(co_await receiver.receive());
 }
 
-TEST_CASE("oneshot: after the receiver has left, send returns false and does not move the value",
-          "[sync]") {
+TEST_CASE("oneshot: after the receiver has left, send returns false and does not move the value") {
   auto [sender, receiver] = oneshot<std::unique_ptr<int>>();
   receiver = {};
   CHECK(sender.is_closed());
@@ -92,7 +72,7 @@ TEST_CASE("oneshot: after the receiver has left, send returns false and does not
   CHECK_FALSE(sender.send(std::move(value)));
 }
 
-LEAT_TEST("oneshot: a server can wait until the receiver leaves", "[sync]") {
+LEAT_TEST("oneshot: a server can wait until the receiver leaves") {
   auto [sender, receiver] = oneshot<int>("reply");
   std::optional<oneshot<int>::receiver> client(std::move(receiver));
   int stopped = 0;
@@ -110,17 +90,16 @@ LEAT_TEST("oneshot: a server can wait until the receiver leaves", "[sync]") {
   CHECK(stopped == 1);
 }
 
-LEAT_TEST("oneshot: a stop that cancels a receive leaves the value in the channel", "[sync]") {
+LEAT_TEST("oneshot: a stop that cancels a receive leaves the value in the channel") {
   auto [sender, receiver] = oneshot<int>("reply");
   const auto [late, none] = co_await leat::as_tuple(leat::with_timeout(receiver.receive(), 5ms));
-  CHECK(late == leat::errc::deadline_exceeded);
+  CHECK(late == errc::deadline_exceeded);
   CHECK_FALSE(none);
   CHECK(sender.send(7));
-  const auto value = co_await leat::with_timeout(receiver.receive(), 0ms);
-  CHECK(value == 7);
+  CHECK(co_await leat::with_timeout(receiver.receive(), 0ms) == 7);
 }
 
-TEST_CASE("oneshot: the ends can be destroyed in any order", "[sync]") {
+TEST_CASE("oneshot: the ends can be destroyed in any order") {
   leat_test::counts n;
   using channel = oneshot<leat_test::tracked>;
   for (const bool sent : {false, true}) {
@@ -143,7 +122,7 @@ TEST_CASE("oneshot: the ends can be destroyed in any order", "[sync]") {
   }
 }
 
-TEST_CASE("oneshot: the ends can be destroyed on two threads at the same time", "[sync]") {
+TEST_CASE("oneshot: the ends can be destroyed on two threads at the same time") {
   for (int round = 0; round < 300; ++round) {
     using channel = oneshot<std::shared_ptr<int>>;
     std::optional<channel> c(std::in_place, "reply");
@@ -154,7 +133,7 @@ TEST_CASE("oneshot: the ends can be destroyed on two threads at the same time", 
       sent = nullptr;
     });
     if (round % 2 == 0) {
-      const auto value = c->rx.wait_receive();
+      const auto value = leat::block_on(c->rx.receive());
       CHECK(value.has_value() == (round % 3 != 0));
     }
     c.reset();
@@ -163,13 +142,12 @@ TEST_CASE("oneshot: the ends can be destroyed on two threads at the same time", 
   }
 }
 
-LEAT_TEST("oneshot: the ends can be moved", "[sync]") {
+LEAT_TEST("oneshot: the ends can be moved") {
   oneshot<int> first("first");
   oneshot<int> second("second");
   first.tx = std::move(second.tx);  // the sender of the first one leaves
   CHECK_FALSE(second.tx);
-  const auto none = co_await first.rx.receive();
-  CHECK_FALSE(none);
+  CHECK_FALSE(co_await first.rx.receive());
   first.rx = std::move(second.rx);
   CHECK(first.tx.send(2));
   CHECK(first.rx.try_receive() == 2);
@@ -179,7 +157,7 @@ LEAT_TEST("oneshot: the ends can be moved", "[sync]") {
   CHECK_FALSE(no_channel);
 }
 
-TEST_CASE("oneshot: a copy that throws sends nothing", "[sync]") {
+TEST_CASE("oneshot: a copy that throws sends nothing") {
   using leat_test::throwing_copy;
   auto [sender, receiver] = oneshot<throwing_copy>();
   const throwing_copy value(7);
@@ -197,7 +175,7 @@ task<> own_receiver(oneshot<int>::receiver receiver, bool& done) {
   co_await receiver.receive();
   done = true;
 }
-TEST_CASE("oneshot: a task that is destroyed with its receiver tells the sender", "[sync]") {
+TEST_CASE("oneshot: a task that is destroyed with its receiver tells the sender") {
   for (const bool woken : {false, true}) {
     oneshot<int> reply("reply");
     bool done = false;
@@ -217,7 +195,7 @@ TEST_CASE("oneshot: a task that is destroyed with its receiver tells the sender"
 }
 
 task<> own_sender(oneshot<int>::sender sender) { co_await sender.closed(); }
-TEST_CASE("oneshot: a task that is destroyed with its sender tells the receiver", "[sync]") {
+TEST_CASE("oneshot: a task that is destroyed with its sender tells the receiver") {
   oneshot<int> reply("reply");
   leat_test::embedded_loop loop;
   task_group group;
@@ -225,10 +203,10 @@ TEST_CASE("oneshot: a task that is destroyed with its sender tells the receiver"
   loop.run_ready();
   loop.end();
   CHECK(leat_test::is_cancelled(group));
-  CHECK_FALSE(reply.rx.wait_receive());
+  CHECK_FALSE(leat::block_on(reply.rx.receive()));
 }
 
-TEST_CASE("oneshot: a second send returns false and keeps the value", "[sync]") {
+TEST_CASE("oneshot: a second send returns false and keeps the value") {
   oneshot<std::string> c;
   CHECK(c.tx.send("first"));
   std::string second = "second";
@@ -238,7 +216,7 @@ TEST_CASE("oneshot: a second send returns false and keeps the value", "[sync]") 
   CHECK(c.rx.try_receive() == "first");
 }
 
-TEST_CASE("oneshot: misuse of an end ends the process with a message", "[sync]") {
+TEST_CASE("oneshot: misuse of an end ends the process with a message") {
   CHECK(contains(leat_test::abort_message([] {
                    oneshot<int> c;
                    auto receiver = std::move(c.rx);

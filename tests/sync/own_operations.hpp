@@ -1,21 +1,14 @@
 #pragma once
 
-#include <cstddef>
 #include <ostream>
 #include <source_location>
-#include <string>
-#include <system_error>
 #include <tuple>
-#include <utility>
 
-#include "leat/async/loop/completion_tokens.hpp"
 #include "leat/async/operation/forms.hpp"
 #include "leat/async/operation/irrevocable.hpp"
-#include "leat/async/scheduler.hpp"
 #include "leat/async/scheduler/timer_heap.hpp"
-#include "leat/base/clock.hpp"
-#include "leat/base/error.hpp"
 #include "leat/sync/synchronizer.hpp"
+#include "support/leat_test.hpp"
 
 // Operations that a user could write: of a primitive, of an object without a synchronizer, and one
 // that cannot be undone.
@@ -42,13 +35,6 @@ class ticket_box final : public leat::synchronizer {
 
   auto take(std::source_location where = std::source_location::current()) {
     return leat::await_operation<take_operation>(where, this);
-  }
-  bool wait_take(std::source_location where = std::source_location::current()) {
-    return leat::block_on_operation<take_operation>(nullptr, where, this);
-  }
-  bool wait_take(const leat::wait_limit& limit,
-                 std::source_location where = std::source_location::current()) {
-    return leat::block_on_operation<take_operation>(&limit, where, this);
   }
   template <class Token>
   auto async_take(Token&& token, std::source_location where = std::source_location::current()) {
@@ -141,7 +127,7 @@ class [[nodiscard]] oracle::answer final : public leat::irrevocable_wait,
   }
 
   bool start() {
-    if (oracle_.asked) throw leat::failure(leat::errc::failed_precondition, "the oracle is busy");
+    if (oracle_.asked) throw leat::failure(errc::failed_precondition, "the oracle is busy");
     state_ = state::running;
     oracle_.asked = this;
     return false;
@@ -150,22 +136,22 @@ class [[nodiscard]] oracle::answer final : public leat::irrevocable_wait,
   void request_end() noexcept {
     if (state_ != state::running) return;
     if (oracle_.answers_when_cancelled) return oracle_.reply({}, 1);
-    oracle_.reply(make_error_code(leat::errc::cancelled), 0);
+    oracle_.reply(make_error_code(errc::cancelled), 0);
   }
   [[nodiscard]] bool is_fresh() const noexcept { return state_ == state::fresh; }
   [[nodiscard]] bool is_over() const noexcept { return state_ == state::over; }
-  [[nodiscard]] bool had_effect() const noexcept { return error_ != leat::errc::cancelled; }
+  [[nodiscard]] bool had_effect() const noexcept { return error_ != errc::cancelled; }
   int await_resume() {
     if (const auto ec = code()) throw leat::failure(ec, "ask an oracle" + end_text());
     return value_;
   }
-  std::tuple<std::error_code, int> await_tuple() noexcept { return {code(), value_}; }
+  leat::operation_result<int> await_tuple() noexcept { return {code(), value_}; }
 
  private:
   friend oracle;
   enum class state { fresh, running, over };
   [[nodiscard]] std::error_code code() const noexcept {
-    return error_ == leat::errc::cancelled ? end_code() : error_;
+    return error_ == errc::cancelled ? end_code() : error_;
   }
   static void cancel(wait_operation& w) noexcept { static_cast<answer&>(w).request_end(); }
   static void describe(const wait_operation&, std::ostream& out) { out << "an oracle"; }

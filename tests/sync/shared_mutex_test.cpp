@@ -1,31 +1,15 @@
 #include "leat/sync/shared_mutex.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <utility>
 
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/dump.hpp"
 #include "support/effort.hpp"
 #include "support/leat_test.hpp"
-#include "support/refusal.hpp"
 
 namespace shared_mutex_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
 using leat::shared_mutex;
-using leat::task;
-using leat::task_group;
-using leat_test::contains;
 
 auto settle() { return leat::sleep_for(1ms); }
 
@@ -40,7 +24,7 @@ task<> write(shared_mutex& m, std::string& log, char name, leat::duration hold =
   co_await leat::sleep_for(hold);
 }
 
-LEAT_TEST("shared_mutex: readers share the lock, and a writer holds it alone", "[sync]") {
+LEAT_TEST("shared_mutex: readers share the lock, and a writer holds it alone") {
   shared_mutex m("table");
   CHECK(m.name() == "table");
   {
@@ -60,7 +44,7 @@ LEAT_TEST("shared_mutex: readers share the lock, and a writer holds it alone", "
   CHECK(m.try_lock());
 }
 
-LEAT_TEST("shared_mutex: readers and writers are served in the order of their requests", "[sync]") {
+LEAT_TEST("shared_mutex: readers and writers are served in the order of their requests") {
   shared_mutex m;
   std::string log;
   task_group group;
@@ -86,7 +70,7 @@ LEAT_TEST("shared_mutex: readers and writers are served in the order of their re
   CHECK(log.substr(4) == "Ef");
 }
 
-LEAT_TEST("shared_mutex: a cancelled writer lets later readers through", "[sync]") {
+LEAT_TEST("shared_mutex: a cancelled writer lets later readers through") {
   shared_mutex m;
   std::string log;
   auto reading = co_await m.lock_shared();
@@ -110,7 +94,7 @@ LEAT_TEST("shared_mutex: a cancelled writer lets later readers through", "[sync]
   CHECK(m.try_lock());
 }
 
-LEAT_TEST("shared_mutex: a writer whose limit expires lets later readers through", "[sync]") {
+LEAT_TEST("shared_mutex: a writer whose limit expires lets later readers through") {
   shared_mutex m;
   std::string log;
   auto reading = co_await m.lock_shared();
@@ -126,7 +110,7 @@ LEAT_TEST("shared_mutex: a writer whose limit expires lets later readers through
   CHECK(reading);
 }
 
-LEAT_TEST("shared_mutex: the last reader of several serves the writer", "[sync]") {
+LEAT_TEST("shared_mutex: the last reader of several serves the writer") {
   shared_mutex m;
   std::string log;
   auto first = co_await m.lock_shared();
@@ -143,7 +127,7 @@ LEAT_TEST("shared_mutex: the last reader of several serves the writer", "[sync]"
   CHECK(log == "W");
 }
 
-LEAT_TEST("shared_mutex: guards can be moved", "[sync]") {
+LEAT_TEST("shared_mutex: guards can be moved") {
   shared_mutex m;
   shared_mutex::guard writing;
   shared_mutex::shared_guard reading;
@@ -166,8 +150,7 @@ task<> lock_shared_twice(shared_mutex& m) {
   co_await leat::sleep_for(10ms);
   const auto second = co_await m.lock_shared();
 }
-LEAT_TEST("shared_mutex: a dump reports the cycle of a second shared lock and a waiting writer",
-          "[sync]") {
+LEAT_TEST("shared_mutex: a dump reports the cycle of a second shared lock and a waiting writer") {
   shared_mutex m("table");
   std::string log;
   task_group group("users");
@@ -176,11 +159,7 @@ LEAT_TEST("shared_mutex: a dump reports the cycle of a second shared lock and a 
   group.spawn(write(m, log, 'W'), "writer");
   co_await leat::sleep_for(20ms);
   const std::string text = leat_test::dump();
-  group.request_stop();
-  try {
-    co_await group.join();
-  } catch (const leat::failure&) {
-  }
+  co_await stop_and_join(group);
   INFO(text);
   CHECK(contains(text, "these probably wait for each other: "));
   CHECK(contains(text, "'reader' (lock_shared shared_mutex 'table' (1 shared))"));
@@ -188,7 +167,7 @@ LEAT_TEST("shared_mutex: a dump reports the cycle of a second shared lock and a 
   CHECK(log.empty());
 }
 
-LEAT_TEST("shared_mutex: without the waiting writer a second shared lock succeeds", "[sync]") {
+LEAT_TEST("shared_mutex: without the waiting writer a second shared lock succeeds") {
   shared_mutex m;
   co_await lock_shared_twice(m);
   CHECK(m.try_lock());
@@ -227,7 +206,7 @@ task<> work(leat::sim::world& w, shared_mutex& m, use& u) {
     }
   }
 }
-TEST_CASE("shared_mutex: simulated writers are always alone", "[sync]") {
+TEST_CASE("shared_mutex: simulated writers are always alone") {
   int most_readers = 0;
   for (std::uint64_t seed = 1; seed <= leat_test::random_case_count(200); ++seed) {
     INFO("seed " << seed);

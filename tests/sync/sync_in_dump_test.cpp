@@ -1,46 +1,29 @@
 // The primitives in the list of a dump, and every form of operation that waits for them.
 
 #include <atomic>
-#include <chrono>
-#include <optional>
 #include <regex>
-#include <string>
-#include <system_error>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include <asio/bind_executor.hpp>
 #include <asio/io_context.hpp>
-#include <catch2/catch.hpp>
 
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
 #include "leat/sync.hpp"
 #include "support/dump.hpp"
 #include "support/foreign_coroutine.hpp"
 #include "support/leat_test.hpp"
-#include "support/refusal.hpp"
 
 namespace sync_in_dump_test {
-
-using namespace std::chrono_literals;
-using leat::task;
-using leat::task_group;
-using leat_test::contains;
 using leat_test::dump;
 
 constexpr auto ignore = [](const std::error_code&, const auto&...) {};
 
-TEST_CASE("dump: does not list a primitive on which no operation has waited", "[sync]") {
+TEST_CASE("dump: does not list a primitive on which no operation has waited") {
   leat::mutex idle("idle");
   const auto lock = idle.try_lock();
   CHECK_FALSE(contains(dump(), "idle"));
 }
 
-LEAT_TEST("dump: a wait that has ended shows its outcome, without its object", "[sync]") {
+LEAT_TEST("dump: a wait that has ended shows its outcome, without its object") {
   std::optional<leat::event> ready(std::in_place, "ready");
   leat::mutex index("index");
   auto lock = index.try_lock();
@@ -62,7 +45,7 @@ LEAT_TEST("dump: a wait that has ended shows its outcome, without its object", "
   co_await group.join();
 }
 
-TEST_CASE("dump: lists each kind of primitive with its state and its operations", "[sync]") {
+TEST_CASE("dump: lists each kind of primitive with its state and its operations") {
   asio::io_context context;
   leat::semaphore connections(3, "connections");
   leat::semaphore backlog(0, SIZE_MAX, "backlog");  // practically without a maximum
@@ -123,7 +106,7 @@ TEST_CASE("dump: lists each kind of primitive with its state and its operations"
 }
 
 // Threads make and destroy primitives with waiting operations while another thread dumps.
-TEST_CASE("dump: works while primitives are created and destroyed", "[sync]") {
+TEST_CASE("dump: works while primitives are created and destroyed") {
   std::atomic<bool> enough{false};
   const auto use = [&enough] {
     asio::io_context context;

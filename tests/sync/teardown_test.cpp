@@ -2,39 +2,15 @@
 // handlers and coroutines of Asio, in each state of the wait. Nothing resumes, and what the
 // operation would have received remains for others.
 
-#include <chrono>
-#include <memory>
-#include <optional>
-#include <system_error>
 #include <thread>
-#include <utility>
-#include <vector>
 
-#include <asio/any_io_executor.hpp>
-#include <asio/bind_executor.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
-#include <asio/io_context.hpp>
-#include <asio/strand.hpp>
-#include <asio/thread_pool.hpp>
-#include <asio/use_awaitable.hpp>
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/async_run.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/async/when_all.hpp"
 #include "leat/sync.hpp"
+#include "support/asio_test.hpp"
 #include "support/loops.hpp"
 #include "sync/wait_kinds.hpp"
 
 namespace teardown_test {
 
-using namespace std::chrono_literals;
-using leat::task;
-using leat::task_group;
 using leat_test::asio_loop;
 using leat_test::embedded_loop;
 using leat_test::is_cancelled;
@@ -123,7 +99,7 @@ void check_end_in_turn(task<> (*body)(Kind&, bool&)) {
   dying.run_ready();
   others.spawn_on(living.get_scheduler(), wakes_and_ends(kind, dying));
   living.run_ready();
-  others.wait_join();
+  leat::block_on(others.join());
   CHECK_FALSE(resumed);
   CHECK(is_cancelled(group));
   CHECK(kind.remains());
@@ -183,7 +159,7 @@ TEMPLATE_TEST_CASE("wait: a task elsewhere receives what a destroyed task had re
     kind.wake();
     dying.end();
     living.run_ready();
-    others.wait_join();
+    leat::block_on(others.join());
     CHECK(done);
     CHECK(is_cancelled(group));
     CHECK(kind.remains());
@@ -359,8 +335,7 @@ struct contexts {
   std::optional<asio_loop> io{std::in_place};
   std::optional<embedded_loop> embedded{std::in_place};
 };
-TEST_CASE("semaphore: threads release permits while contexts with waiting tasks are destroyed",
-          "[sync]") {
+TEST_CASE("semaphore: threads release permits while contexts with waiting tasks are destroyed") {
   constexpr std::size_t waiting = 8;
   for (int round = 0; round < 100; ++round) {
     leat::semaphore permits(3 * waiting);

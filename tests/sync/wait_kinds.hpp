@@ -1,14 +1,11 @@
 #pragma once
 
-#include <memory>
-#include <optional>
 #include <source_location>
 #include <type_traits>
-#include <utility>
 
-#include "leat/queue/completion_tokens.hpp"
-#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue.hpp"
 #include "leat/sync.hpp"
+#include "support/leat_test.hpp"
 #include "sync/own_operations.hpp"
 
 namespace leat_test {
@@ -19,10 +16,36 @@ template <class Guard>
   return static_cast<bool>(guard);
 }
 
+/// Calls a blocking operation. Returns true if it completed with a result.
+template <class Call>
+bool completes(Call call) {
+  if constexpr (std::is_void_v<decltype(call())>) {
+    return call(), true;
+  } else {
+    return static_cast<bool>(call());
+  }
+}
+
+// The two forms of an operation that a thread's event loop runs: awaited and with a completion
+// token.
+#define LEAT_TEST_FORMS(object, verb, ...)                                             \
+  auto wait(std::source_location where = std::source_location::current()) {            \
+    return object.verb(__VA_ARGS__ __VA_OPT__(, ) where);                              \
+  }                                                                                    \
+  template <class Token>                                                               \
+  auto async_wait(Token&& token) {                                                     \
+    return object.async_##verb(__VA_ARGS__ __VA_OPT__(, ) std::forward<Token>(token)); \
+  }
+
+// Blocks a thread in the operation of a kind. Returns true if it has a result.
+template <class Kind, class... Limits>
+bool block_in(Kind& kind, Limits&&... limits) {
+  return completes([&] { return leat::block_on(kind.wait(), std::forward<Limits>(limits)...); });
+}
+
 // The operations that wait and can be undone, under one interface:
 //
 //     auto wait(where);                // the operation, which has to wait at first
-//     auto wait_blocking(limits...);
 //     auto async_wait(token);
 //     void wake();                     // serves the operation
 //     bool remains();                  // after wake(): another operation can still complete
@@ -33,17 +56,7 @@ struct waiting_acquire {
   leat::semaphore object{1, "thing"};
   guard held = object.try_acquire();
 
-  auto wait(std::source_location where = std::source_location::current()) {
-    return object.acquire(1, where);
-  }
-  template <class... Limits>
-  bool wait_blocking(Limits&&... limits) {
-    return holds(object.wait_acquire(1, std::forward<Limits>(limits)...));
-  }
-  template <class Token>
-  auto async_wait(Token&& token) {
-    return object.async_acquire(1, std::forward<Token>(token));
-  }
+  LEAT_TEST_FORMS(object, acquire, 1)
   void wake() { held = guard(); }
   bool remains() { return holds(object.try_acquire()); }
 };
@@ -56,17 +69,7 @@ struct waiting_lock {
   Mutex object{"thing"};
   guard held = object.try_lock();
 
-  auto wait(std::source_location where = std::source_location::current()) {
-    return object.lock(where);
-  }
-  template <class... Limits>
-  bool wait_blocking(Limits&&... limits) {
-    return holds(object.wait_lock(std::forward<Limits>(limits)...));
-  }
-  template <class Token>
-  auto async_wait(Token&& token) {
-    return object.async_lock(std::forward<Token>(token));
-  }
+  LEAT_TEST_FORMS(object, lock)
   void wake() { held = guard(); }
   bool remains() { return holds(object.try_lock()); }
 };
@@ -77,17 +80,7 @@ struct waiting_shared_lock {
   leat::shared_mutex object{"thing"};
   leat::shared_mutex::guard held = object.try_lock();
 
-  auto wait(std::source_location where = std::source_location::current()) {
-    return object.lock_shared(where);
-  }
-  template <class... Limits>
-  bool wait_blocking(Limits&&... limits) {
-    return holds(object.wait_lock_shared(std::forward<Limits>(limits)...));
-  }
-  template <class Token>
-  auto async_wait(Token&& token) {
-    return object.async_lock_shared(std::forward<Token>(token));
-  }
+  LEAT_TEST_FORMS(object, lock_shared)
   void wake() { held = leat::shared_mutex::guard(); }
   bool remains() { return holds(object.try_lock()); }
 };
@@ -96,18 +89,7 @@ struct waiting_for_event {
   static constexpr const char* words = "wait for event 'thing'";
   leat::event object{"thing"};
 
-  auto wait(std::source_location where = std::source_location::current()) {
-    return object.wait(where);
-  }
-  template <class... Limits>
-  bool wait_blocking(Limits&&... limits) {
-    object.wait_blocking(std::forward<Limits>(limits)...);
-    return true;
-  }
-  template <class Token>
-  auto async_wait(Token&& token) {
-    return object.async_wait(std::forward<Token>(token));
-  }
+  LEAT_TEST_FORMS(object, wait)
   void wake() { object.set(); }
   bool remains() { return object.is_set(); }
 };
@@ -116,18 +98,7 @@ struct waiting_for_notification {
   static constexpr const char* words = "wait for notification 'thing'";
   leat::notification object{"thing"};
 
-  auto wait(std::source_location where = std::source_location::current()) {
-    return object.wait(where);
-  }
-  template <class... Limits>
-  bool wait_blocking(Limits&&... limits) {
-    object.wait_blocking(std::forward<Limits>(limits)...);
-    return true;
-  }
-  template <class Token>
-  auto async_wait(Token&& token) {
-    return object.async_wait(std::forward<Token>(token));
-  }
+  LEAT_TEST_FORMS(object, wait)
   void wake() { object.notify(); }
   bool remains() { return object.try_wait(); }
 };
@@ -136,17 +107,7 @@ struct waiting_for_change {
   static constexpr const char* words = "wait for a change of watch 'thing'";
   leat::watch<int> object{1, "thing"};
 
-  auto wait(std::source_location where = std::source_location::current()) {
-    return object.changed(0, where);
-  }
-  template <class... Limits>
-  bool wait_blocking(Limits&&... limits) {
-    return object.wait_changed(0, std::forward<Limits>(limits)...).has_value();
-  }
-  template <class Token>
-  auto async_wait(Token&& token) {
-    return object.async_changed(0, std::forward<Token>(token));
-  }
+  LEAT_TEST_FORMS(object, changed, 0)
   void wake() { object.set(2); }
   bool remains() { return object.try_changed(0).has_value(); }
 };
@@ -155,17 +116,7 @@ struct waiting_receive {
   static constexpr const char* words = "receive from oneshot 'thing'";
   leat::oneshot<std::unique_ptr<int>> object{"thing"};
 
-  auto wait(std::source_location where = std::source_location::current()) {
-    return object.rx.receive(where);
-  }
-  template <class... Limits>
-  bool wait_blocking(Limits&&... limits) {
-    return object.rx.wait_receive(std::forward<Limits>(limits)...).has_value();
-  }
-  template <class Token>
-  auto async_wait(Token&& token) {
-    return object.rx.async_receive(std::forward<Token>(token));
-  }
+  LEAT_TEST_FORMS(object.rx, receive)
   void wake() { static_cast<void>(object.tx.send(std::make_unique<int>(1))); }
   bool remains() { return object.rx.try_receive().has_value(); }
 };
@@ -186,17 +137,7 @@ struct waiting_next {
   leat::broadcast<int> object{1, "thing"};
   leat::broadcast<int>::receiver receiver = object.subscribe();
 
-  auto wait(std::source_location where = std::source_location::current()) {
-    return receiver.next(where);
-  }
-  template <class... Limits>
-  bool wait_blocking(Limits&&... limits) {
-    return receiver.wait_next(std::forward<Limits>(limits)...).has_value();
-  }
-  template <class Token>
-  auto async_wait(Token&& token) {
-    return receiver.async_next(std::forward<Token>(token));
-  }
+  LEAT_TEST_FORMS(receiver, next)
   void wake() { object.try_send(1); }
   bool remains() { return receiver.try_next().has_value(); }
 };
@@ -205,17 +146,7 @@ struct waiting_take {
   static constexpr const char* words = "take from ticket_box 'thing'";
   ticket_box object{"thing"};
 
-  auto wait(std::source_location where = std::source_location::current()) {
-    return object.take(where);
-  }
-  template <class... Limits>
-  bool wait_blocking(Limits&&... limits) {
-    return object.wait_take(std::forward<Limits>(limits)...);
-  }
-  template <class Token>
-  auto async_wait(Token&& token) {
-    return object.async_take(std::forward<Token>(token));
-  }
+  LEAT_TEST_FORMS(object, take)
   void wake() { object.give(); }
   bool remains() { return object.try_take(); }
 };
@@ -224,17 +155,7 @@ struct waiting_pop {
   static constexpr const char* words = "pop from queue 'thing'";
   leat::fifo_queue<std::unique_ptr<int>> object{1, "thing"};
 
-  auto wait(std::source_location where = std::source_location::current()) {
-    return object.pop(where);
-  }
-  template <class... Limits>
-  bool wait_blocking(Limits&&... limits) {
-    return object.wait_pop(std::forward<Limits>(limits)...).has_value();
-  }
-  template <class Token>
-  auto async_wait(Token&& token) {
-    return object.async_pop(std::forward<Token>(token));
-  }
+  LEAT_TEST_FORMS(object, pop)
   void wake() { static_cast<void>(object.try_push(std::make_unique<int>(1))); }
   bool remains() { return object.try_pop().has_value(); }
 };

@@ -1,44 +1,24 @@
 #include "leat/sync/watch.hpp"
 
-#include <chrono>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include <asio/bind_executor.hpp>
 #include <asio/io_context.hpp>
 
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "leat/sync/completion_tokens.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
-#include "support/outcome_of.hpp"
-#include "support/refusal.hpp"
 #include "support/tracked.hpp"
 #include "sync/throwing_copy.hpp"
 
 namespace watch_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
-using leat::task;
-using leat::task_group;
 using leat::watch;
-using leat_test::contains;
 using leat_test::throwing_copy;
 
 auto settle() { return leat::sleep_for(1ms); }
 
-LEAT_TEST("watch: has a value and a version that each change increases", "[sync]") {
+LEAT_TEST("watch: has a value and a version that each change increases") {
   watch<int> limit(8, "limit");
   CHECK(limit.name() == "limit");
   CHECK(limit.get() == 8);
@@ -61,7 +41,7 @@ struct no_default {
   explicit no_default(int n) : number(n) {}
   int number;
 };
-LEAT_TEST("watch: accepts a type without a default constructor", "[sync]") {
+LEAT_TEST("watch: accepts a type without a default constructor") {
   watch<no_default> w(no_default(1));
   CHECK(w.set(no_default(2)));
   const auto next = co_await w.changed(0);
@@ -78,8 +58,7 @@ task<> follow(watch<int>& w, std::vector<int>& seen, bool& ended, leat::duration
   }
   ended = true;
 }
-LEAT_TEST("watch: readers see the latest value, and changes during their work are one change",
-          "[sync]") {
+LEAT_TEST("watch: readers see the latest value, and changes during their work are one change") {
   watch<int> w(0);
   std::vector<int> fast;
   std::vector<int> slow;
@@ -101,7 +80,7 @@ LEAT_TEST("watch: readers see the latest value, and changes during their work ar
   CHECK(slow_ended);
 }
 
-LEAT_TEST("watch: a reader that was woken gets the value at the time when it resumes", "[sync]") {
+LEAT_TEST("watch: a reader that was woken gets the value at the time when it resumes") {
   watch<int> w(0);
   std::vector<int> seen;
   bool ended = false;
@@ -117,7 +96,7 @@ LEAT_TEST("watch: a reader that was woken gets the value at the time when it res
   co_await group.join();
 }
 
-LEAT_TEST("watch: a close ends waits without a newer value, and refuses changes", "[sync]") {
+LEAT_TEST("watch: a close ends waits without a newer value, and refuses changes") {
   watch<int> w(1);
   w.set(2);
   bool ended = false;
@@ -141,15 +120,14 @@ LEAT_TEST("watch: a close ends waits without a newer value, and refuses changes"
   CHECK(w.current().version == 1);
   const auto newer = co_await w.changed(0);
   CHECK(newer->value == 2);
-  const auto none = co_await w.changed(1);
-  CHECK_FALSE(none);
+  CHECK_FALSE(co_await w.changed(1));
   const auto reached = co_await w.wait_until([](int n) { return n == 2; });
   CHECK(reached == 2);
   const auto never = co_await w.wait_until([](int n) { return n == 3; });
   CHECK_FALSE(never);
 }
 
-TEST_CASE("watch: modify calls the function again if the value changed meanwhile", "[sync]") {
+TEST_CASE("watch: modify calls the function again if the value changed meanwhile") {
   watch<int> w(1);
   int calls = 0;
   CHECK(w.modify([&](int& n) {
@@ -161,7 +139,7 @@ TEST_CASE("watch: modify calls the function again if the value changed meanwhile
   CHECK(w.current().version == 3);
 }
 
-TEST_CASE("watch: modify loses no change of another thread", "[sync]") {
+TEST_CASE("watch: modify loses no change of another thread") {
   watch<int> w(0);
   const auto count = [&w] {
     for (int i = 0; i < 2000; ++i) w.modify([](int& n) { ++n; });
@@ -173,7 +151,7 @@ TEST_CASE("watch: modify loses no change of another thread", "[sync]") {
   CHECK(w.current().version == 4000);
 }
 
-TEST_CASE("watch: a function of modify that throws has no effect", "[sync]") {
+TEST_CASE("watch: a function of modify that throws has no effect") {
   watch<int> w(1);
   CHECK_THROWS_AS(w.modify([](int& n) {
     n = 2;
@@ -184,7 +162,7 @@ TEST_CASE("watch: a function of modify that throws has no effect", "[sync]") {
   CHECK(w.current().version == 0);
 }
 
-LEAT_TEST("watch: a copy that throws loses nothing", "[sync]") {
+LEAT_TEST("watch: a copy that throws loses nothing") {
   throwing_copy::failures = 0;
   watch<throwing_copy> w(throwing_copy(1));
   CHECK(w.set(throwing_copy(2)));
@@ -194,11 +172,7 @@ LEAT_TEST("watch: a copy that throws loses nothing", "[sync]") {
   CHECK_THROWS_AS(w.try_changed(0), leat_test::copy_failed);
   CHECK_THROWS_AS(w.modify([](throwing_copy& t) { t.number = 3; }), leat_test::copy_failed);
   int thrown = 0;
-  try {
-    static_cast<void>(co_await w.changed(0));
-  } catch (const leat_test::copy_failed&) {
-    ++thrown;
-  }
+  if (co_await throws<leat_test::copy_failed>(w.changed(0))) ++thrown;
   CHECK(thrown == 1);
   CHECK(throwing_copy::failures == 0);
   const auto next = co_await w.changed(0);
@@ -206,11 +180,7 @@ LEAT_TEST("watch: a copy that throws loses nothing", "[sync]") {
   CHECK(next->version == 1);
   task_group group;
   group.spawn([](watch<throwing_copy>& of, int& n) -> task<> {
-    try {
-      static_cast<void>(co_await of.changed(1));
-    } catch (const leat_test::copy_failed&) {
-      ++n;
-    }
+    if (co_await throws<leat_test::copy_failed>(of.changed(1))) ++n;
   }(w, thrown));
   co_await settle();
   w.set(throwing_copy(4));
@@ -220,7 +190,7 @@ LEAT_TEST("watch: a copy that throws loses nothing", "[sync]") {
   CHECK(w.try_changed(1)->value.number == 4);
 }
 
-TEST_CASE("watch: a copy that throws completes a token with its code", "[sync]") {
+TEST_CASE("watch: a copy that throws completes a token with its code") {
   throwing_copy::failures = 0;
   watch<throwing_copy> w(throwing_copy(1));
   w.set(throwing_copy(2));
@@ -236,7 +206,7 @@ TEST_CASE("watch: a copy that throws completes a token with its code", "[sync]")
   CHECK(throwing_copy::failures == 0);
 }
 
-LEAT_TEST("watch: a replaced value is destroyed, after the lock is released", "[sync]") {
+LEAT_TEST("watch: a replaced value is destroyed, after the lock is released") {
   leat_test::counts n;
   {
     watch<leat_test::tracked> w(leat_test::tracked(n, 1));
@@ -261,8 +231,7 @@ LEAT_TEST("watch: a replaced value is destroyed, after the lock is released", "[
   co_return;
 }
 
-LEAT_TEST("watch: wait_until calls the predicate once at first and once after each change",
-          "[sync]") {
+LEAT_TEST("watch: wait_until calls the predicate once at first and once after each change") {
   watch<int> w(0);
   std::vector<int> asked;
   std::optional<int> result;
@@ -288,7 +257,7 @@ LEAT_TEST("watch: wait_until calls the predicate once at first and once after ea
   CHECK(result == 4);
 }
 
-LEAT_TEST("watch: wait_until ends by a stop, a limit, a close and a throwing predicate", "[sync]") {
+LEAT_TEST("watch: wait_until ends by a stop, a limit, a close and a throwing predicate") {
   watch<int> w(0);
   const auto never = [](int) { return false; };
   const auto [late, none] = co_await leat::as_tuple(leat::with_timeout(w.wait_until(never), 5ms));
@@ -297,21 +266,16 @@ LEAT_TEST("watch: wait_until ends by a stop, a limit, a close and a throwing pre
   bool closed = false;
   task_group group;
   group.spawn([](watch<int>& of, leat_test::outcome& o) -> task<> {
-    o = co_await leat_test::outcome_of(
+    o = co_await outcome_of(
         [](watch<int>& v) -> task<> { co_await v.wait_until([](int) { return false; }); }(of));
   }(w, stopped));
   co_await settle();
   group.request_stop();
   co_await group.join();
   CHECK(stopped.code == errc::cancelled);
-  CHECK(stopped.text.find("wait for a change of watch (version 0)") == 0);
-  int thrown = 0;
-  try {
-    co_await w.wait_until([](int) -> bool { throw std::runtime_error("no"); });
-  } catch (const std::runtime_error&) {
-    ++thrown;
-  }
-  CHECK(thrown == 1);
+  CHECK(stopped.text.starts_with("wait for a change of watch (version 0)"));
+  CHECK(co_await throws<std::runtime_error>(
+      w.wait_until([](int) -> bool { throw std::runtime_error("no"); })));
   task_group closing;
   closing.spawn([](watch<int>& of, bool& ended) -> task<> {
     const auto reached = co_await of.wait_until([](int) { return false; });
@@ -323,7 +287,7 @@ LEAT_TEST("watch: wait_until ends by a stop, a limit, a close and a throwing pre
   CHECK(closed);
 }
 
-TEST_CASE("watch: blocking waits end by a change and by a close", "[sync]") {
+TEST_CASE("watch: blocking waits end by a change and by a close") {
   watch<int> w(0);
   std::thread changer([&] {
     std::this_thread::sleep_for(2ms);
@@ -331,17 +295,16 @@ TEST_CASE("watch: blocking waits end by a change and by a close", "[sync]") {
     std::this_thread::sleep_for(2ms);
     w.close();
   });
-  const auto first = w.wait_changed(0);
+  const auto first = leat::block_on(w.changed(0));
   CHECK(first->value == 1);
-  CHECK_FALSE(w.wait_changed(1));
+  CHECK_FALSE(leat::block_on(w.changed(1)));
   changer.join();
-  CHECK(w.wait_changed(0)->value == 1);
+  CHECK(leat::block_on(w.changed(0))->value == 1);
 }
 
 task<> wait_for_change(watch<int>& w) { co_await w.changed(0); }
 
-TEST_CASE("watch: destroyed before a woken task has read it, it ends the process with a message",
-          "[sync]") {
+TEST_CASE("watch: destroyed before a woken task has read it, it ends the process with a message") {
   const std::string woken = leat_test::abort_message([] {
     leat_test::embedded_loop loop;
     task_group group;
@@ -361,9 +324,8 @@ TEST_CASE("watch: destroyed before a woken task has read it, it ends the process
     loop.run_ready();
     w.reset();
   });
-  CHECK(contains(waiting,
-                 "watch 'limit' destroyed while operations wait on it: join the waiting tasks "
-                 "and threads first\n  wait of reader, at watch_test.cpp:"));
+  CHECK(contains(waiting, "watch 'limit' destroyed"));
+  CHECK(contains(waiting, "\n  wait of reader, at watch_test.cpp:"));
 }
 
 }  // namespace watch_test

@@ -58,7 +58,7 @@ std::string formats(const arrow_schema& s) {
   return out + ')';
 }
 
-TEST_CASE("to_arrow: exports numbers and strings without a copy", "[tensor]") {
+TEST_CASE("to_arrow: exports numbers and strings without a copy") {
   const tensor numbers = tensor::of<std::int32_t>({3}, {1, 2, 3});
   const tensor texts = tensor::of({3}, {"a", "", "leat"});
   {
@@ -84,7 +84,7 @@ TEST_CASE("to_arrow: exports numbers and strings without a copy", "[tensor]") {
   CHECK_FALSE(texts.is_shared());
 }
 
-TEST_CASE("to_arrow: every dtype", "[tensor]") {
+TEST_CASE("to_arrow: every dtype") {
   const char* const expected[] = {"b",
                                   "C",
                                   "c",
@@ -112,7 +112,7 @@ TEST_CASE("to_arrow: every dtype", "[tensor]") {
   CHECK(buffer<float>(floats, 1, 4) == std::vector<float>{1, 2, 3, 4});
 }
 
-TEST_CASE("to_arrow: booleans become bits", "[tensor]") {
+TEST_CASE("to_arrow: booleans become bits") {
   const imported out(tensor_tuple(
       tensor::of<bool>({10}, {true, false, true, true, false, false, false, false, false, true})));
   const arrow_array& bits = *out.array.children[0];
@@ -120,7 +120,7 @@ TEST_CASE("to_arrow: booleans become bits", "[tensor]") {
   CHECK(buffer<std::uint8_t>(bits, 1, 2) == std::vector<std::uint8_t>{0b1101, 0b10});
 }
 
-TEST_CASE("to_arrow: further dimensions are lists in lists", "[tensor]") {
+TEST_CASE("to_arrow: further dimensions are lists in lists") {
   tensor t(dtype::int64, {2, 3, 4});
   t.mutable_values<std::int64_t>()[23] = 7;
   const imported out((tensor_tuple(t)));
@@ -134,7 +134,7 @@ TEST_CASE("to_arrow: further dimensions are lists in lists", "[tensor]") {
   CHECK(buffer<std::int64_t>(*four.children[0], 1, 24)[23] == 7);
 }
 
-TEST_CASE("to_arrow: sparse columns are a list for each row", "[tensor]") {
+TEST_CASE("to_arrow: sparse columns are a list for each row") {
   const leat::batch_spec spec(
       {{.type = dtype::float32, .shape = {leat::unknown_dimension}, .sparse = true},
        {.type = dtype::int64, .shape = {}}});
@@ -174,7 +174,7 @@ TEST_CASE("to_arrow: sparse columns are a list for each row", "[tensor]") {
   CHECK(text() == "[3,5]");
 }
 
-TEST_CASE("to_arrow: columns without a row", "[tensor]") {
+TEST_CASE("to_arrow: columns without a row") {
   const imported out(tensor_tuple(tensor(dtype::string, {0}), tensor(dtype::boolean, {0}),
                                   tensor(dtype::float32, {0, 3}), tensor(dtype::float32, {0, 0})));
   CHECK(out.array.length == 0);
@@ -183,7 +183,7 @@ TEST_CASE("to_arrow: columns without a row", "[tensor]") {
   CHECK(formats(out.schema) == "+s(0:Z 1:b 2:+w:3(item:f) 3:+w:0(item:f))");
 }
 
-TEST_CASE("to_arrow: a child may be moved out, and released on its own", "[tensor]") {
+TEST_CASE("to_arrow: a child may be moved out, and released on its own") {
   const tensor kept = tensor::of<std::int32_t>({2}, {1, 2});
   const tensor other = tensor::of<std::int32_t>({2}, {3, 4});
   arrow_schema schema;
@@ -209,7 +209,7 @@ TEST_CASE("to_arrow: a child may be moved out, and released on its own", "[tenso
   CHECK_FALSE(kept.is_shared());
 }
 
-TEST_CASE("to_arrow: refuses tensors that are not a batch and writes nothing", "[tensor]") {
+TEST_CASE("to_arrow: refuses tensors that are not a batch and writes nothing") {
   const auto refused = [](tensor_tuple columns) {
     arrow_schema schema;
     arrow_array array;

@@ -1,6 +1,5 @@
 #include "leat/tensor/batch_spec.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -71,8 +70,7 @@ tensor_tuple random_batch(leat::random_engine& random, std::int64_t rows) {
                       vector_of({rows, 4}));
 }
 
-TEST_CASE("batch_spec: sorts named columns and stores a sparse column as three components",
-          "[tensor]") {
+TEST_CASE("batch_spec: sorts named columns and stores a sparse column as three components") {
   const batch_spec spec = labels_and_words();
   CHECK(spec.count() == 2);
   CHECK(spec[0].name == "label");
@@ -87,7 +85,7 @@ TEST_CASE("batch_spec: sorts named columns and stores a sparse column as three c
   CHECK(of_elements == batch_spec({{.type = dtype::int8, .shape = {3}}}));
 }
 
-TEST_CASE("batch_spec: checks an element", "[tensor]") {
+TEST_CASE("batch_spec: checks an element") {
   const tensor one_index = tensor::of<std::int64_t>({1, 1}, {2});
   const tensor word = tensor::of({1}, {"leat"});
   CHECK(wrong_element(one_index, word, vector_of({3})).empty());
@@ -101,14 +99,11 @@ TEST_CASE("batch_spec: checks an element", "[tensor]") {
   CHECK(contains(wrong_element(one_index, vector_of({1}), vector_of({3})), "Type mismatch"));
   const batch_spec known({{.type = dtype::string, .shape = {4}, .sparse = true}});
   tensor_tuple element(one_index, word, vector_of({3}));
-  CHECK(contains(refusal([&] {
-                   known.check(element);
-                   return 0;
-                 }),
-                 "sparse column 0: dense_shape is [3], must be [4]"));
+  CHECK_FAILS(leat::errc::invalid_argument, "sparse column 0: dense_shape is [3], must be [4]",
+              known.check(element));
 }
 
-TEST_CASE("batch_spec: checks a batch", "[tensor]") {
+TEST_CASE("batch_spec: checks a batch") {
   const auto batch = [](numbers indices, std::int64_t rows, std::int64_t labels) {
     const auto count = static_cast<std::int64_t>(indices.size() / 2);
     return tensor_tuple::named({{"label", tensor(dtype::int64, {labels})},
@@ -124,14 +119,11 @@ TEST_CASE("batch_spec: checks a batch", "[tensor]") {
                  "index [0,2] follows an index of row 1: sort the indices by row"));
   CHECK(contains(wrong_rows(batch({0, 2, 2, 0}, 2, 2)), "index [2,0] is outside"));
   const bool keep[] = {true};
-  CHECK(contains(
-      refusal([&] {
-        return labels_and_words().rows(batch({}, 2, 2), std::span<const bool>(keep)).size();
-      }),
-      "keep has 1 values for 2 rows: pass one value per row"));
+  CHECK_FAILS(leat::errc::invalid_argument, "keep has 1 values for 2 rows: pass one value per row",
+              labels_and_words().rows(batch({}, 2, 2), std::span<const bool>(keep)).size());
 }
 
-TEST_CASE("batch_spec: stacking the rows of a batch restores the batch", "[tensor]") {
+TEST_CASE("batch_spec: stacking the rows of a batch restores the batch") {
   const batch_spec spec({{.type = dtype::int32, .shape = {2}},
                          {.type = dtype::string, .shape = {any}, .sparse = true}});
   leat::random_engine random(1);
@@ -156,7 +148,7 @@ TEST_CASE("batch_spec: stacking the rows of a batch restores the batch", "[tenso
   }
 }
 
-TEST_CASE("batch_spec: elements that were not checked cannot be stacked", "[tensor]") {
+TEST_CASE("batch_spec: elements that were not checked cannot be stacked") {
   const batch_spec spec({{.type = dtype::int64, .shape = {any}, .sparse = true}});
   const auto refused = [&](tensor_tuple element) {
     return refusal([&] { return spec.stack(std::span<const tensor_tuple>(&element, 1)).rows(); });
@@ -169,7 +161,7 @@ TEST_CASE("batch_spec: elements that were not checked cannot be stacked", "[tens
   CHECK(contains(refused(tensor_tuple(vector_of({1}), vector_of({1}), vector_of({1}))), "match"));
 }
 
-TEST_CASE("column_batch: dense and sparse columns, by index and by name", "[tensor]") {
+TEST_CASE("column_batch: dense and sparse columns, by index and by name") {
   const batch_spec spec = labels_and_words();
   tensor_tuple element =
       sample(tensor::of<std::int64_t>({1, 1}, {2}), tensor::of({1}, {"leat"}), vector_of({3}));
@@ -179,10 +171,10 @@ TEST_CASE("column_batch: dense and sparse columns, by index and by name", "[tens
   CHECK(batch["label"] == vector_of({1}));
   CHECK(batch.is_sparse(1));
   CHECK(batch.sparse("words").dense_shape == vector_of({1, 3}));
-  CHECK(contains(refusal([&] { return batch["words"].count(); }),
-                 "column 'words' is sparse: use sparse() instead of []"));
-  CHECK(contains(refusal([&] { return batch.sparse("label").values.count(); }),
-                 "column 'label' is dense"));
+  CHECK_FAILS(leat::errc::invalid_argument, "column 'words' is sparse: use sparse() instead of []",
+              batch["words"].count());
+  CHECK_FAILS(leat::errc::invalid_argument, "column 'label' is dense",
+              batch.sparse("label").values.count());
   try {
     static_cast<void>(batch["word"]);
     FAIL("there is no such column");

@@ -7,7 +7,7 @@
 
 using leat::dtype;
 
-TEST_CASE("dtype: each has a name of its own and the size of its C++ type", "[tensor]") {
+TEST_CASE("dtype: each has a name of its own and the size of its C++ type") {
   std::set<std::string_view> names;
   for (int i = 0; i <= static_cast<int>(dtype::string); ++i) {
     names.insert(to_string(static_cast<dtype>(i)));
@@ -26,7 +26,7 @@ bool is(dtype type) {
   return leat::dtype_of<T> == type && leat::size_of(type) == sizeof(T);
 }
 
-TEST_CASE("dtype: maps C++ types", "[tensor]") {
+TEST_CASE("dtype: maps C++ types") {
   CHECK(is<bool>(dtype::boolean));
   CHECK(is<std::uint8_t>(dtype::uint8));
   CHECK(is<std::int8_t>(dtype::int8));

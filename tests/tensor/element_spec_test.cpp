@@ -45,7 +45,7 @@ std::string batch_checked(const element_spec& spec, tensor_tuple batch) {
 
 tensor zeros(dtype type, leat::shape s) { return {type, std::move(s)}; }
 
-TEST_CASE("tensor_tuple: components by index and by name", "[tensor]") {
+TEST_CASE("tensor_tuple: components by index and by name") {
   const tensor_tuple pair(tensor::scalar(1), tensor::scalar("b"));
   CHECK(pair.count() == 2);
   CHECK(pair[0].value<int>() == 1);
@@ -67,30 +67,28 @@ TEST_CASE("tensor_tuple: components by index and by name", "[tensor]") {
   CHECK(tensor_tuple(std::move(named).take()) == pair);
 }
 
-TEST_CASE("tensor_tuple: a name twice or an empty one is refused", "[tensor]") {
-  CHECK(contains(refusal([] {
-                   return tensor_tuple::named({{"x", tensor::scalar(1)}, {"x", tensor::scalar(2)}});
-                 }),
-                 "two components have the name 'x'"));
-  CHECK(contains(refusal([] { return tensor_tuple::named({{"", tensor::scalar(1)}}); }),
-                 "name all components or no component"));
+TEST_CASE("tensor_tuple: a name twice or an empty one is refused") {
+  CHECK_FAILS(leat::errc::invalid_argument, "two components have the name 'x'",
+              tensor_tuple::named({{"x", tensor::scalar(1)}, {"x", tensor::scalar(2)}}));
+  CHECK_FAILS(leat::errc::invalid_argument, "name all components or no component",
+              tensor_tuple::named({{"", tensor::scalar(1)}}));
 }
 
-TEST_CASE("element_spec: refuses invalid specs", "[tensor]") {
-  CHECK(contains(refusal([] { return element_spec(std::vector<leat::component_spec>()); }),
-                 "element_spec has 0 components"));
-  CHECK(contains(refusal([] { return element_spec({{.name = "a"}, {.shape = {}}}); }),
-                 "name all components or no component"));
-  CHECK(contains(refusal([] { return element_spec({{.name = "a"}, {.name = "a"}}); }),
-                 "two components have the name 'a'"));
+TEST_CASE("element_spec: refuses invalid specs") {
+  CHECK_FAILS(leat::errc::invalid_argument, "element_spec has 0 components",
+              element_spec(std::vector<leat::component_spec>()));
+  CHECK_FAILS(leat::errc::invalid_argument, "name all components or no component",
+              element_spec({{.name = "a"}, {.shape = {}}}));
+  CHECK_FAILS(leat::errc::invalid_argument, "two components have the name 'a'",
+              element_spec({{.name = "a"}, {.name = "a"}}));
 }
 
-TEST_CASE("element_spec: an element that matches", "[tensor]") {
+TEST_CASE("element_spec: an element that matches") {
   CHECK(checked(plain(), tensor_tuple(zeros(dtype::float32, {2, 2}), zeros(dtype::int32, {7, 3})))
             .empty());
 }
 
-TEST_CASE("element_spec: number, types and shapes of the components are checked", "[tensor]") {
+TEST_CASE("element_spec: number, types and shapes of the components are checked") {
   CHECK(contains(checked(plain(), tensor_tuple(zeros(dtype::float32, {2, 2}))),
                  "queue 'q': element has 1 components, must have 2"));
   CHECK(contains(
@@ -104,7 +102,7 @@ TEST_CASE("element_spec: number, types and shapes of the components are checked"
                  "component 0. Expected [], got [2] (must be a scalar)"));
 }
 
-TEST_CASE("element_spec: a batch has the number of elements in front", "[tensor]") {
+TEST_CASE("element_spec: a batch has the number of elements in front") {
   tensor_tuple good(zeros(dtype::float32, {4, 2, 2}), zeros(dtype::int32, {4, 7, 3}));
   CHECK(plain().check_batch(good) == 4);
   CHECK(contains(batch_checked(plain(), tensor_tuple(zeros(dtype::float32, {2, 2, 2}),
@@ -118,8 +116,7 @@ TEST_CASE("element_spec: a batch has the number of elements in front", "[tensor]
                  "component 0 of a batch is a scalar"));
 }
 
-TEST_CASE("element_spec: accepts named components in any order and returns the order of the spec",
-          "[tensor]") {
+TEST_CASE("element_spec: accepts named components in any order and returns the order of the spec") {
   auto element = tensor_tuple::named({{"i", tensor::scalar(5)}, {"f", tensor::scalar(1.5F)}});
   with_names().check(element);
   CHECK(element[0].value<float>() == 1.5F);
@@ -127,18 +124,15 @@ TEST_CASE("element_spec: accepts named components in any order and returns the o
   CHECK(element["i"].value<int>() == 5);
 }
 
-TEST_CASE("element_spec: does not change an element that it refuses", "[tensor]") {
+TEST_CASE("element_spec: does not change an element that it refuses") {
   auto element = tensor_tuple::named({{"i", tensor::scalar(5)}, {"f", tensor::scalar(1)}});
   const tensor_tuple before = element;
-  CHECK(contains(refusal([&] {
-                   with_names().check(element);
-                   return 0;
-                 }),
-                 "component 0. Expected float32, got int32"));
+  CHECK_FAILS(leat::errc::invalid_argument, "component 0. Expected float32, got int32",
+              with_names().check(element));
   CHECK(element == before);
 }
 
-TEST_CASE("element_spec: refuses names that differ from the spec", "[tensor]") {
+TEST_CASE("element_spec: refuses names that differ from the spec") {
   const auto named = [](std::vector<std::string> names) {
     std::vector<leat::named_tensor> components;
     for (std::string& n : names) components.emplace_back(std::move(n), tensor::scalar(1));
@@ -152,7 +146,7 @@ TEST_CASE("element_spec: refuses names that differ from the spec", "[tensor]") {
   CHECK(contains(checked(plain(), named({"a", "b"})), "but the spec has no names"));
 }
 
-TEST_CASE("element_spec: is_compatible_with() and generalize_specs()", "[tensor]") {
+TEST_CASE("element_spec: is_compatible_with() and generalize_specs()") {
   const auto spec = [](partial_shape s, dtype type = dtype::int32, std::string name = {}) {
     return element_spec({{.type = type, .shape = std::move(s), .name = std::move(name)}});
   };
@@ -162,8 +156,8 @@ TEST_CASE("element_spec: is_compatible_with() and generalize_specs()", "[tensor]
   CHECK_FALSE(spec({}).is_compatible_with(spec({}, dtype::int32, "a")));
   CHECK(generalize_specs(spec({1, 1}), spec({1, 2})) == spec({1, unknown_dimension}));
   for (const element_spec& other : {spec({}, dtype::int64), spec({}, dtype::int32, "a"), plain()}) {
-    CHECK(contains(refusal([&] { return generalize_specs(spec({}), other); }),
-                   "differ in the number, types"));
+    CHECK_FAILS(leat::errc::invalid_argument, "differ in the number, types",
+                generalize_specs(spec({}), other));
   }
 }
 

@@ -14,7 +14,6 @@ using leat::partial_shape;
 using leat::shape;
 using leat::to_string;
 using leat::unknown_dimension;
-using leat_test::contains;
 using leat_test::refusal;
 
 namespace shape_test {
@@ -22,14 +21,14 @@ namespace shape_test {
 constexpr std::int64_t any = unknown_dimension;
 constexpr std::int64_t huge = std::int64_t{1} << 40;
 
-TEST_CASE("shape: a scalar has one value and no dimension", "[tensor]") {
+TEST_CASE("shape: a scalar has one value and no dimension") {
   const shape s;
   CHECK(s.rank() == 0);
   CHECK(s.count() == 1);
   CHECK(to_string(s) == "[]");
 }
 
-TEST_CASE("shape: dimensions, their product and their text", "[tensor]") {
+TEST_CASE("shape: dimensions, their product and their text") {
   const shape s{2, 3, 4};
   CHECK(s.rank() == 3);
   CHECK(s[0] == 2);
@@ -41,7 +40,7 @@ TEST_CASE("shape: dimensions, their product and their text", "[tensor]") {
   CHECK(s == shape(s.dimensions()));
 }
 
-TEST_CASE("shape: copies and moves any rank", "[tensor]") {
+TEST_CASE("shape: copies and moves any rank") {
   for (const std::size_t rank : {0U, 1U, 4U, 5U, 9U}) {
     const std::vector<std::int64_t> dimensions(rank, 2);
     const shape s{std::span(dimensions)};
@@ -60,16 +59,17 @@ TEST_CASE("shape: copies and moves any rank", "[tensor]") {
   }
 }
 
-TEST_CASE("shape: refuses invalid dimensions", "[tensor]") {
-  CHECK(contains(refusal([] { return shape{2, -3}; }), "[2,-3]: dimension -3 is negative"));
-  CHECK(contains(refusal([] { return shape{huge, huge}; }), "more values than 64 bits can count"));
+TEST_CASE("shape: refuses invalid dimensions") {
+  CHECK_FAILS(leat::errc::invalid_argument, "[2,-3]: dimension -3 is negative", shape{2, -3});
+  CHECK_FAILS(leat::errc::invalid_argument, "more values than 64 bits can count",
+              shape{huge, huge});
   CHECK(shape{huge, huge, 0}.count() == 0);  // in whatever order
   CHECK(shape{0, huge, huge}.count() == 0);
-  CHECK(contains(refusal([] { return partial_shape{any, -2}; }), "[?,-2]: dimension -2"));
-  CHECK(contains(refusal([] { return partial_shape{huge, any, huge}; }), "more values"));
+  CHECK_FAILS(leat::errc::invalid_argument, "[?,-2]: dimension -2", partial_shape{any, -2});
+  CHECK_FAILS(leat::errc::invalid_argument, "more values", partial_shape{huge, any, huge});
 }
 
-TEST_CASE("partial_shape: text and what is known", "[tensor]") {
+TEST_CASE("partial_shape: text and what is known") {
   CHECK(to_string(partial_shape{}) == "[]");
   CHECK(to_string(partial_shape{any, 3}) == "[?,3]");
   CHECK(to_string(partial_shape::unknown_rank()) == "<unknown>");
@@ -83,7 +83,7 @@ TEST_CASE("partial_shape: text and what is known", "[tensor]") {
   CHECK(partial_shape{} != partial_shape::unknown_rank());
 }
 
-TEST_CASE("partial_shape: compatible is equal in all that both know", "[tensor]") {
+TEST_CASE("partial_shape: compatible is equal in all that both know") {
   const partial_shape s{any, 3};
   CHECK(s.is_compatible_with(shape{5, 3}));
   CHECK(s.is_compatible_with(shape{0, 3}));
@@ -96,16 +96,16 @@ TEST_CASE("partial_shape: compatible is equal in all that both know", "[tensor]"
   CHECK(s.is_compatible_with(partial_shape::unknown_rank()));
 }
 
-TEST_CASE("intersect_shapes: keeps what either shape knows", "[tensor]") {
+TEST_CASE("intersect_shapes: keeps what either shape knows") {
   CHECK(intersect_shapes({any, 3}, {2, any}) == partial_shape{2, 3});
   CHECK(intersect_shapes({any, any}, {0, any}) == partial_shape{0, any});
   CHECK(intersect_shapes(partial_shape::unknown_rank(), {2, any}) == partial_shape{2, any});
   CHECK(intersect_shapes({2, any}, partial_shape::unknown_rank()) == partial_shape{2, any});
-  CHECK(contains(refusal([] { return intersect_shapes({any, 3}, {2, 4}); }),
-                 "[?,3] and [2,4] are not"));
+  CHECK_FAILS(leat::errc::invalid_argument, "[?,3] and [2,4] are not",
+              intersect_shapes({any, 3}, {2, 4}));
 }
 
-TEST_CASE("generalize_shapes: keeps what both shapes have in common", "[tensor]") {
+TEST_CASE("generalize_shapes: keeps what both shapes have in common") {
   const auto unknown = partial_shape::unknown_rank();
   CHECK(generalize_shapes({2, 3}, {2, 4}) == partial_shape{2, any});
   CHECK(generalize_shapes({any}, {3}) == partial_shape{any});

@@ -86,7 +86,7 @@ class Formats(RunTest):
         self.write('b.txt', b'head\n3\n')
         text = '[source]\nformat = "lines"\nfiles = ["?.txt"]\nskip_header_lines = 1\n'
         self.assertEqual(self.run_it(text, '--print'), 'one\ntwo\n3\n')
-        text += 'interleave = 2\nblock = 1\nnum_epochs = 2\n'
+        text += 'interleave = 2\nblock_length = 1\nnum_epochs = 2\n'
         self.assertEqual(self.run_it(text, '--print'), 'one\n3\ntwo\n' * 2)
         self.assertEqual(self.run_it(text + 'readers = 3\n', '--print'), 'one\n3\ntwo\n' * 2)
 
@@ -169,7 +169,7 @@ class Formats(RunTest):
 class Stages(RunTest):
     def test_the_order_does_not_depend_on_the_number_of_workers(self):
         self.write_labels(1000)
-        text = ('[source]\nfiles = ["*.tfrecord"]\ninterleave = 2\nblock = 3\nshuffle = true\n'
+        text = ('[source]\nfiles = ["*.tfrecord"]\ninterleave = 2\nblock_length = 3\nshuffle = true\n'
                 'seed = 5\nnum_epochs = 2\n[[stage]]\nkind = "shuffle"\ncapacity = 37\nseed = 1\n'
                 + BATCH + LABELS)
         expected = self.run_it(text.replace('WORKERS', '0'), '--print')
@@ -603,14 +603,14 @@ class Errors(RunTest):
         self.refused('source = 3\n', '1:10: [source]: give a table, not 3')
         self.refused('[source]\nfils = ["a"]\n',
                      "1:1: [source]: 'files' is missing: give a list of files or patterns",
-                     "2:1: [source] of format 'tfrecord': unknown key 'fils': use one of block, ")
+                     "2:1: [source] of format 'tfrecord': unknown key 'fils': use one of block_length, ")
         self.refused('[source]\nfiles = "a"\n',
                      "2:9: [source] of format 'tfrecord': files: give a list of texts, not \"a\"")
         self.refused('[source]\nformat = "json"\n', '2:10: [source]: format: give "csv", "fixed", '
                      '"indexed", "lines", "tfrecord" or "whole_files", not "json"')
         for key, value, message in [
                 ('interleave', '0', 'give a whole number from 1 to 1024, not 0'),
-                ('block', '-1', 'give a whole number of 1 or more, not -1'),
+                ('block_length', '-1', 'give a whole number of 1 or more, not -1'),
                 ('shuffle', '1', 'give true or false, not 1'),
                 ('num_epochs', '"often"', 'give a whole number of 1 or more, or "endless"'),
                 ('chunk_size', '"4 kB"', '1 to 1073741824 bytes'),
@@ -648,13 +648,13 @@ class Errors(RunTest):
                     self.assertRegex(page, rf'\b{key}\b')
 
     def test_all_errors_are_reported_together(self):
-        self.refused('[source]\nfiles = ["a"]\nblock = 0\n[[stage]]\nkind = "shuffle"\n[[stage]]\n'
+        self.refused('[source]\nfiles = ["a"]\nblock_length = 0\n[[stage]]\nkind = "shuffle"\n[[stage]]\n'
                      'kind = "bach"\n[output]\nkind = "send"\n[more]\n',
-                     '3:9: [source]', "4:1: stage 1 of kind 'shuffle': 'capacity' is missing",
+                     '3:16: [source]', "4:1: stage 1 of kind 'shuffle': 'capacity' is missing",
                      '7:8: stage 2: kind: give "batch", "decode_raw", "parse_csv"',
                      '9:8: [output]: kind: give "count", "print" or "write"',
                      "10:2: the file: unknown key 'more': use one of output, pipeline, source, stage")
-        lines = self.run_it('[source]\nfiles = ["a"]\nblock = 0\ndepth = 0\n', '--json',
+        lines = self.run_it('[source]\nfiles = ["a"]\nblock_length = 0\ndepth = 0\n', '--json',
                             status=2).splitlines()
         self.assertEqual([json.loads(line)['error']['code'] for line in lines],
                          ['invalid_argument'] * 2)
@@ -666,7 +666,7 @@ class Errors(RunTest):
         as_csv = PEOPLE.replace('"lines"', '"csv"').replace('skip_header_lines', 'skip_header_records')
         for setting in 'delimiter = ";"\n', 'quotes = false\n':
             self.run_it(as_csv + setting, status=2)
-            self.assertRegex(self.errors, r'(delimiter|quotes): give the (delimiter|value) that \[source\] has')
+            self.assertRegex(self.errors, r'(delimiter|quotes): give the (delimiter|value) of the source')
         for select, message in (('-1, 0, 1', 'select: give field numbers of 0 or more'),
                                 ('0', 'select has 1 fields for 3 columns'),
                                 ('1, 0, 2', 'select must be in strictly ascending order')):
@@ -680,20 +680,19 @@ class Errors(RunTest):
         at = "stage 2 of kind 'parse_csv'"
         self.refused(with_header('3'), f'11:10: {at}: header: give true, false or the header line, not 3')
         self.refused(with_header('true', PEOPLE.replace('skip_header_lines = 1\n', '')),
-                     f'8:1: {at}: header = true requires skip_header_lines of at least 1 in [source]')
+                     f'10:10: {at}: header: a header in files requires skip_header_lines of at least 1 in the source')
         self.refused(with_header('true', PEOPLE.replace('"lines"', '"tfrecord"').replace(
-            'skip_header_lines = 1\n', '')), f'10:10: {at}: header: only a source of format "csv" or "lines" has a header')
+            'skip_header_lines = 1\n', '')), f'10:10: {at}: header: only a source of format \'csv\' or \'lines\' has a header')
         as_csv = PEOPLE.replace('"lines"', '"csv"').replace('skip_header_lines', 'skip_header_records')
         self.refused(with_header('true', as_csv.replace('skip_header_records = 1\n', '')),
-                     f'8:1: {at}: header = true requires skip_header_records of at least 1 in [source]')
+                     f'10:10: {at}: header: a header in files requires skip_header_records of at least 1 in the source')
         self.refused(with_header('true') + 'select = [0, 1, 2]\n', f'17:10: {at}: select: ')
         self.refused(with_header('"name,age"'), f'9:1: {at}: ')
         self.assertIn("'weight'", self.errors)
         self.refused(with_header('true'), '9:1: people.csv: ')
         self.assertIn("'weight'", self.errors)
         self.assertIn("'height'", self.errors)
-        self.refused(with_header('true'), '9:1: header = true cannot read \'-\', which can be read only '
-                     'once: give the header line as a text', arguments=['-'])
+        self.refused(with_header('true'), '11:10: -: file can be read only once: give the header line', arguments=['-'])
         self.write('a.csv', b'name,age,weight\n')
         self.write('b.csv', b'age,name,weight\n')
         self.run_it(with_header('true'), 'a.csv', 'b.csv', status=1)
@@ -707,7 +706,7 @@ class Errors(RunTest):
                      "6:1: stage 2 of kind 'batch': elements are already batches of records")
         self.refused(source + LABELS.replace('WORKERS', '0'),
                      "4:1: stage 1 of kind 'parse_example': needs batches: put a "
-                     'stage of kind "batch" before it')
+                     'stage of kind \'batch\' before it')
         labels = LABELS.replace('WORKERS', '0')
         self.refused(source + BATCH + labels + labels,
                      "12:1: stage 3 of kind 'parse_example': elements are already batches of columns")
@@ -867,7 +866,7 @@ class Failures(RunTest):
     def test_an_interrupt_leaves_no_files(self):
         self.write_labels(10)
         text = ('[source]\nfiles = ["*.tfrecord"]\nnum_epochs = "endless"\n' + BATCH
-                + LABELS.replace('WORKERS', '2') + '[[stage]]\nkind = "prefetch"\nruns = 2\n')
+                + LABELS.replace('WORKERS', '2') + '[[stage]]\nkind = "prefetch"\nblocks = 2\n')
         self.write('p.toml', text.encode())
         for output in ('b.csv', 'b.tfrecord'):
             process = subprocess.Popen([LEAT, 'run', 'p.toml', '-o', output], cwd=self.folder,

@@ -88,7 +88,7 @@ class Inherited(ToolTest):
                    b'[[stage]]\nkind = "batch"\nsize = 2\n[[stage]]\nkind = "parse_csv"\n'
                    b'header = true\ncolumns = [{ name = "a", dtype = "int64" }]\n')
         self.leat('run', 'p.toml', stdin=self.open_at(0, 't.csv'), status=2)
-        self.assertIn("header = true cannot read '-', which can be read only once", self.errors)
+        self.assertIn("-: file can be read only once: give the header line", self.errors)
 
     def test_a_declaration_and_its_input_are_not_both_standard_input(self):
         self.write('a', b'x\n')

@@ -5,11 +5,11 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/loop/embedded_scheduler.hpp"
 #include "leat/async/loop/runtime.hpp"
-#include "leat/async/loop/sync_wait.hpp"
 #include "leat/async/task_group.hpp"
-#include "leat/io/backend/file_backend.hpp"
+#include "leat/files/file_backend.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "support/descriptors.hpp"
@@ -50,7 +50,7 @@ task<std::string_view> backend_in_use(std::string path) {
 
 TEST_CASE("io_uring: is the backend of these tests", "[uring]") {
   const temp_dir dir;
-  CHECK(leat::sync_wait(backend_in_use(dir.write("f", "x"))) == "io_uring");
+  CHECK(leat::block_on(backend_in_use(dir.write("f", "x"))) == "io_uring");
 }
 
 TEST_CASE("io_uring: a read that completes later wakes its scheduler", "[uring]") {
@@ -59,7 +59,7 @@ TEST_CASE("io_uring: a read that completes later wakes its scheduler", "[uring]"
   for (int round = 0; round < 5; ++round) {
     leat_test::evict(path);
     bool in_order = true;
-    REQUIRE(leat::sync_wait(count_lines(path, in_order)) == lines);
+    REQUIRE(leat::block_on(count_lines(path, in_order)) == lines);
     REQUIRE(in_order);
   }
 }
@@ -78,7 +78,7 @@ TEST_CASE("io_uring: several readers of evicted data on two schedulers", "[uring
                      count = co_await count_lines(std::move(p), ordered);
                    }(path, counts[i], in_order[i]));
   }
-  group.wait_join();
+  leat::block_on(group.join());
   for (std::size_t i = 0; i < 4; ++i) {
     CHECK(counts[i] == lines);
     CHECK(in_order[i]);
@@ -99,7 +99,7 @@ TEST_CASE("io_uring: a read that completes later makes an embedded_scheduler's d
       n = co_await count_lines(std::move(p), ordered);
     }(path, count, in_order));
     leat_test::loop_until_idle(s);
-    group.wait_join();
+    leat::block_on(group.join());
     REQUIRE(count == lines);
     REQUIRE(in_order);
   }
@@ -116,7 +116,7 @@ TEST_CASE("io_uring: a reader can be destroyed while its reads are in flight", "
       co_await reader->read_batch(batch);
       co_return std::string(*batch.begin());
     };
-    REQUIRE(leat::sync_wait(first_batch(path)) == "line 0");
+    REQUIRE(leat::block_on(first_batch(path)) == "line 0");
   }
 }
 

@@ -13,9 +13,10 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
+#include "leat/io/backend/get_file_backend.hpp"
 #include "leat/io/file/file.hpp"
 #include "support/child_process.hpp"
 #include "support/temp_dir.hpp"
@@ -71,7 +72,7 @@ task<std::string> use_paths(std::string dir) {
 TEST_CASE("io_uring: paths go through the ring", "[uring]") {
   const temp_dir dir;
   const std::string said =
-      leat_test::run_in_child([&] { return leat::sync_wait(use_paths(dir.path())); });
+      leat_test::run_in_child([&] { return leat::block_on(use_paths(dir.path())); });
   if (said == "no filter") return;  // in some containers
   CHECK(said == "3 3 gone");
 }

@@ -16,12 +16,13 @@
 #include <catch2/catch.hpp>
 
 #include "leat/async/loop/asio_scheduler.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/loop/runtime.hpp"
-#include "leat/async/loop/sync_wait.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/internal/sanitizers.hpp"
+#include "leat/io/backend/get_file_backend.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "support/child_process.hpp"
@@ -81,7 +82,7 @@ TEST_CASE("io_uring: handles more requests than the submission queue holds", "[u
   const temp_dir dir;
   std::string alphabets;
   for (int i = 0; i < 200; ++i) alphabets += "abcdefghijklmnopqrstuvwxyz";
-  leat::sync_wait([](std::string path) -> task<> {
+  leat::block_on([](std::string path) -> task<> {
     constexpr std::size_t count = 5200;
     leat::scheduler& here = leat::this_task::get_scheduler();
     const file f = co_await file::open(path);
@@ -112,7 +113,7 @@ TEST_CASE("io_uring: handles more completions than the completion queue holds", 
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   const int both_ends = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   REQUIRE(both_ends >= 0);
-  leat::sync_wait([](std::string p, int pipe) -> task<> {
+  leat::block_on([](std::string p, int pipe) -> task<> {
     constexpr std::size_t count = 4000;
     leat::scheduler& here = leat::this_task::get_scheduler();
     const file f = co_await file::open(p);
@@ -141,7 +142,7 @@ TEST_CASE("io_uring: cancels requests on a thousand pipes at once", "[uring]") {
   const temp_dir dir;
   const std::string path = dir / "fifo";
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
-  leat::sync_wait([](std::string p) -> task<> {
+  leat::block_on([](std::string p) -> task<> {
     constexpr std::size_t count = 1000;
     leat::scheduler& here = leat::this_task::get_scheduler();
     const file f = co_await file::open(p);
@@ -192,7 +193,7 @@ TEST_CASE("io_uring: a ring for each of many schedulers", "[uring]") {
       n = co_await count_lines(std::move(p));
     }(path, counts[i]));
   }
-  group.wait_join();
+  leat::block_on(group.join());
   CHECK(counts == std::vector<std::size_t>(counts.size(), 1 << 20));
 }
 
@@ -260,7 +261,7 @@ TEST_CASE("io_uring: uses threads and reports the reason without lockable memory
     ::setrlimit(RLIMIT_MEMLOCK, &none);
     // Root may lock memory without a limit.
     if (::geteuid() == 0 && ::setuid(65534) != 0) return std::string("still root");
-    return leat::sync_wait(backend_here());
+    return leat::block_on(backend_here());
   });
   // Some kernels do not count a ring's memory.
   const bool told =
@@ -284,10 +285,10 @@ TEST_CASE("io_uring: a child of fork has its own files and does not affect its p
   }(path));
   for (int i = 0; i < 5; ++i) {
     const std::string said =
-        leat_test::run_in_child([&] { return std::to_string(leat::sync_wait(count_lines(path))); });
+        leat_test::run_in_child([&] { return std::to_string(leat::block_on(count_lines(path))); });
     CHECK(said == std::to_string(1 << 20));
   }
-  group.wait_join();
+  leat::block_on(group.join());
 }
 
 }  // namespace ring_test

@@ -183,7 +183,7 @@ def filtered(path):
         if section:
             result += [f'  /// @name {section[1]}', '  /// @{']
             open_group = True
-        if hidden and line.strip() == 'protected:':
+        if hidden and re.match(r' protected:', line):
             line = line.replace('protected', 'private')
         if line.startswith(('extern template', 'template <> struct std::')):
             line = '//' + line

@@ -175,6 +175,8 @@ def queue_words(q):
         fill += f', {provisional} provisional'
     if boolean(q['closed_']):
         fill += ', closed'
+    if number(q['refused_']):
+        fill += f', {number(q["refused_"])} refused'
     words = f"queue '{std_string(q['name_'])}' ({fill})"
     if int(q['budget_']):
         b = q['budget_'].dereference()
@@ -601,7 +603,7 @@ class Process:
         return [t for s in self.scopes for t in s.threads]
 
     def print(self):
-        living = {t.id for t in self.tasks()}
+        living = {t.id for t in self.tasks() + self.threads()}
         for scope in [s for s in self.scopes if s.parent == (0, 0)]:
             self.print_scope(scope, '')
         for scope in [s for s in self.scopes if s.parent != (0, 0) and s.parent not in living]:
@@ -618,11 +620,15 @@ class Process:
         print(f'{indent}{scope.title}, {count(len(scope.tasks), "task")}{threads}{stopped}')
         for t in scope.threads:
             print(f'{indent}  thread {t.name}: {t}')
+            self.print_scopes_of(t, indent + '    ')
         for t in scope.tasks:
             print(f'{indent}  {t.name}: ' + f'\n{indent}    '.join(t.lines))
-            for made in self.scopes:
-                if made.parent == t.id:
-                    self.print_scope(made, indent + '    ')
+            self.print_scopes_of(t, indent + '    ')
+
+    def print_scopes_of(self, maker, indent):
+        for made in self.scopes:
+            if made.parent == maker.id:
+                self.print_scope(made, indent)
 
     def cycles(self):
         """As lib/async/dump/wait_cycles.cpp finds them."""

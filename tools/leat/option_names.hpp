@@ -8,7 +8,8 @@
 namespace tool {
 
 /// Replaces names of C++ options in a message by options of the command: --max-ratio for
-/// inflate_options::max_ratio, or max_ratio, as in pipeline files, if there is no such option.
+/// decompression_options::max_ratio, or max_ratio, as in pipeline files, if there is no such
+/// option.
 [[nodiscard]] std::string with_option_names(std::string_view message, const CLI::App& command);
 
 }  // namespace tool

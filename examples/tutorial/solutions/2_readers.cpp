@@ -50,10 +50,10 @@ void read_paths(leat::fifo_queue<std::string>& paths, const std::stop_token& sto
     if (c != '\n') {
       path += c;
     } else {
-      paths.wait_push(std::exchange(path, {}));
+      leat::block_on(paths.push(std::exchange(path, {})));
     }
   }
-  if (!path.empty()) paths.wait_push(path);  // the last line may have no end
+  if (!path.empty()) leat::block_on(paths.push(path));  // the last line may have no end
   paths.close();
 }
 

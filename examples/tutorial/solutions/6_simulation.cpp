@@ -66,7 +66,7 @@ leat::task<> test(leat::sim::world& world) {
 int main(int argc, char** argv) {
   try {
     if (argc > 1) {
-      std::cout << leat::sync_wait(count({argv + 1, argv + argc})) << " words\n";
+      std::cout << leat::block_on(count({argv + 1, argv + argc})) << " words\n";
     } else {
       //! [sweep]
       const auto swept = leat::sim::sweep(test, {.count = 1000,

@@ -4,13 +4,12 @@
 #include <coroutine>
 #include <source_location>
 #include <system_error>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include "leat/async/detail/asio_misuse.hpp"
+#include "leat/async/detail/operation_results.hpp"
 #include "leat/async/detail/promise.hpp"
-#include "leat/async/detail/result_tuple.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/error.hpp"
 
@@ -23,6 +22,14 @@ template <class Operation>
 concept tuple_awaitable = requires(Operation& o) {
   { o.await_tuple() } noexcept;
 };
+
+/// Whether as_tuple() can make the result of an operation that has failed.
+template <class Result>
+inline constexpr bool has_default_value = std::default_initializable<Result>;
+template <class R>
+inline constexpr bool has_default_value<operation_result<R>> = std::default_initializable<R>;
+template <>
+inline constexpr bool has_default_value<operation_result<void>> = true;
 
 /// The awaitable that as_tuple() returns for an operation. Movable until it is awaited.
 template <class Operation>
@@ -104,7 +111,8 @@ class [[nodiscard]] as_tuple_task {
 
   /// Awaits the task in a coroutine of another type.
   auto operator co_await() && {
-    return foreign_coroutine_awaiter<as_tuple_awaiter<foreign_awaiter<T>>>(std::move(child_));
+    return awaiter_in_foreign_coroutine<as_tuple_awaiter<task_in_foreign_coroutine<T>>>(
+        std::move(child_));
   }
 
   template <awaitable_of_task Asio>
@@ -130,9 +138,9 @@ as_tuple_awaiter<child_awaiter<U>> awaiting_promise::await_transform(
 /// Awaits an operation without exceptions: returns a std::error_code and the operation's result.
 ///
 ///     for (;;) {
-///       auto [ec, item] = co_await leat::as_tuple(queue.pop());
-///       if (ec || !item) co_return;  // stopped, or closed and drained
-///       use(*item);
+///       auto popped = co_await leat::as_tuple(queue.pop());
+///       if (popped.error || !popped.value) co_return;  // stopped, or closed and drained
+///       use(*popped.value);
 ///     }
 ///
 /// Accepts push(), pop(), push_many(), pop_many() and pop_up_to() of queues, sleep_for(),
@@ -147,12 +155,11 @@ as_tuple_awaiter<child_awaiter<U>> awaiting_promise::await_transform(
 ///
 /// Check the code: if a task continues after `cancelled`, its next wait fails with it again.
 ///
-/// Result:        std::tuple<std::error_code, R> for an operation with the result R;
-///                std::tuple<std::error_code> if R is void. With an error, the second value is the
-///                number of items added for push_many(), the value that the handler received for an
-///                Asio operation, such as the number of bytes, and R() for other operations. R must
-///                be default-constructible: instead of async_accept(use_task), which returns a
-///                socket, await async_accept(socket, use_task).
+/// Result:        operation_result<R> for an operation with the result R. With an error, `value` is
+///                the number of items added for push_many(), the value that the handler received
+///                for an Asio operation, such as the number of bytes, and R() for other operations.
+///                R must be default-constructible: instead of async_accept(use_task), which returns
+///                a socket, await async_accept(socket, use_task).
 /// Errors:        does not throw; std::bad_alloc becomes resource_exhausted.
 /// Cancellation:  like the operation.
 /// Thread safety: like the operation.
@@ -162,7 +169,7 @@ template <detail::tuple_awaitable Operation>
 [[nodiscard]] auto as_tuple(Operation&& operation) noexcept {
   static_assert(!std::is_lvalue_reference_v<Operation>,
                 "as_tuple() takes ownership of the operation: write std::move(operation)");
-  static_assert(std::default_initializable<decltype(operation.await_tuple())>,
+  static_assert(detail::has_default_value<decltype(operation.await_tuple())>,
                 "as_tuple() needs a default-constructible result: await the operation in a task "
                 "that returns std::optional, or pass the object that it assigns, as in "
                 "acceptor.async_accept(socket, leat::use_task)");
@@ -172,7 +179,8 @@ template <detail::tuple_awaitable Operation>
 /// Overload for a task: returns the error code of the exception that the task threw, and the task's
 /// result.
 ///
-///     auto [ec, stopped] = co_await leat::as_tuple(coord.wait_for_stop(10s));
+///     auto waited = co_await leat::as_tuple(coord.wait_for_stop(10s));
+///     if (!waited.error && waited.value) co_return;
 template <class T>
 [[nodiscard]] detail::as_tuple_task<T> as_tuple(task<T>&& child) noexcept {
   return detail::as_tuple_task<T>(std::move(child));

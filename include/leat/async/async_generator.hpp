@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "leat/async/detail/asio_misuse.hpp"
-#include "leat/async/detail/foreign_coroutine_awaiter.hpp"
+#include "leat/async/detail/awaiter_in_foreign_coroutine.hpp"
+#include "leat/async/detail/operation_results.hpp"
 #include "leat/async/detail/promise.hpp"
-#include "leat/async/detail/result_tuple.hpp"
 #include "leat/async/detail/select_state.hpp"
 #include "leat/async/detail/task_branch.hpp"
 #include "leat/async/task.hpp"
@@ -272,10 +272,10 @@ class [[nodiscard]] next_awaiter {
     if (const std::exception_ptr& error = promise().take_end()) std::rethrow_exception(error);
     return std::nullopt;
   }
-  result_tuple<std::optional<T>> await_tuple() noexcept {
+  operation_result<std::optional<T>> await_tuple() noexcept {
     is_running_ = false;
     T* const value = promise().take_value();
-    return tuple_of<std::optional<T>>(
+    return result_of_call<std::optional<T>>(
         value ? std::error_code() : to_error_code(promise().take_end()),
         [value] { return value ? std::optional<T>(std::move(*value)) : std::optional<T>(); });
   }
@@ -285,7 +285,8 @@ class [[nodiscard]] next_awaiter {
 
   /// Awaits the next value in a coroutine of another type.
   auto operator co_await() && {
-    return foreign_coroutine_awaiter<foreign_awaiter<std::optional<T>>>(std::move(*this).in_task());
+    return awaiter_in_foreign_coroutine<task_in_foreign_coroutine<std::optional<T>>>(
+        std::move(*this).in_task());
   }
 
  private:

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "leat/async/operation_result.hpp"
 #include "leat/async/scheduler/timer_heap.hpp"
 #include "leat/async/task_scope.hpp"
 #include "leat/async/wait_operation.hpp"
@@ -63,7 +64,7 @@ class [[nodiscard]] condition_wait : public wait_operation {
     if (ec) throw failed(ec);
     return satisfied;
   }
-  std::tuple<std::error_code, bool> await_tuple() noexcept;
+  operation_result<bool> await_tuple() noexcept;
 
  protected:
   /// The scope whose tasks this waits for.

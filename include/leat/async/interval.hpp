@@ -10,9 +10,10 @@
 #include "leat/async/detail/asio_misuse.hpp"
 #include "leat/async/detail/select_branches.hpp"
 #include "leat/async/detail/select_state.hpp"
-#include "leat/async/detail/tick_schedule.hpp"
+#include "leat/async/internal/tick_schedule.hpp"
 #include "leat/async/missed_tick_policy.hpp"
-#include "leat/async/scheduler.hpp"
+#include "leat/async/operation_result.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/base/clock.hpp"
 
@@ -42,7 +43,7 @@ class [[nodiscard]] tick_wait {
   bool await_ready() const noexcept { return false; }
   bool await_suspend(std::coroutine_handle<> h);
   time_point await_resume();
-  std::tuple<std::error_code, time_point> await_tuple() noexcept;
+  operation_result<time_point> await_tuple() noexcept;
 
  private:
   friend class detail::select_branch<tick_wait>;

@@ -4,8 +4,8 @@
 #include <coroutine>
 
 #include "leat/async/detail/asio_misuse.hpp"
-#include "leat/async/scheduler.hpp"
-#include "leat/async/work_item.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
+#include "leat/async/scheduler/work_item.hpp"
 
 namespace leat {
 

@@ -28,14 +28,14 @@ struct retry_policy {
   time_span first_delay = std::chrono::seconds(1);  ///< before the second attempt
   time_span max_delay = std::chrono::minutes(5);    ///< delays double up to this limit
   /// The errors after which another attempt is made, unless should_retry is set.
-  braced<std::vector<errc>> retried = {errc::aborted, errc::unavailable};
+  option_list<errc> retried = {errc::aborted, errc::unavailable};
   /// Returns true if another attempt is made after this error; replaces `retried`. An exception
   /// that it throws counts as false. A monitored_session calls it on any thread, and repeatedly.
-  braced<std::function<bool(std::exception_ptr error)>> should_retry = {};
+  option_function<bool(std::exception_ptr error)> should_retry = {};
   std::optional<std::uint64_t> seed = {};  ///< of the delays; if not set, they differ each time
   /// Called for each failure that will be retried, with the delay before the next attempt.
-  braced<std::function<void(std::size_t attempt, std::exception_ptr error, duration delay)>>
-      on_retry = {};
+  option_function<void(std::size_t attempt, std::exception_ptr error, duration delay)> on_retry =
+      {};
 };
 
 namespace detail {

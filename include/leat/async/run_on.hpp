@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "leat/async/detail/joint_scope.hpp"
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/internal/local_types.hpp"
 

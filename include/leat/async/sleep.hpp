@@ -8,6 +8,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "leat/async/operation_result.hpp"
 #include "leat/async/scheduler/timer_heap.hpp"
 #include "leat/async/wait_operation.hpp"
 #include "leat/base/clock.hpp"
@@ -44,7 +45,7 @@ class [[nodiscard]] sleep_wait final : public wait_operation {
   void await_resume() {
     if (const auto [ec] = await_tuple(); ec) throw failed(ec);
   }
-  std::tuple<std::error_code> await_tuple() const noexcept;
+  operation_result<void> await_tuple() const noexcept;
 
   [[nodiscard]] const detail::sleep_end& end() const noexcept { return end_; }
 

@@ -9,8 +9,8 @@
 
 #include "leat/async/condition_wait.hpp"
 #include "leat/async/detail/asio_misuse.hpp"
+#include "leat/async/detail/operation_results.hpp"
 #include "leat/async/detail/promise.hpp"
-#include "leat/async/detail/result_tuple.hpp"
 #include "leat/async/task_scope.hpp"
 #include "leat/base/internal/assert.hpp"
 #include "leat/base/internal/is_task.hpp"
@@ -106,10 +106,10 @@ class [[nodiscard]] child_awaiter {
     awaiter_link_.parent->context().get_scheduler().transfer_to(task_.handle_);
   }
   T await_resume() { return task_.handle_.promise().result(); }
-  result_tuple<T> await_tuple() noexcept {
+  operation_result<T> await_tuple() noexcept {
     auto& promise = task_.handle_.promise();
-    return tuple_of<T>(to_error_code(promise.take_error()),
-                       [&]() -> T { return promise.result(); });
+    return result_of_call<T>(to_error_code(promise.take_error()),
+                             [&]() -> T { return promise.result(); });
   }
 
  private:
@@ -162,6 +162,9 @@ class root_scope final : public task_scope {
  public:
   explicit root_scope(std::string_view kind, task_context* parent = nullptr)
       : task_scope(kind, "", parent) {}
+  /// Creates a scope for which the calling thread blocks. If it is a thread of a coordinator, dumps
+  /// list the scope under it.
+  [[nodiscard]] static root_scope of_this_thread(std::string_view kind);
 
   using task_scope::block_until;
   using task_scope::idle;
@@ -176,6 +179,7 @@ class root_scope final : public task_scope {
   [[nodiscard]] std::exception_ptr error() const noexcept { return error_; }
 
  private:
+  using task_scope::task_scope;
   void task_failed(std::exception_ptr error) noexcept override { error_ = std::move(error); }
 
   std::exception_ptr error_;
@@ -238,12 +242,12 @@ T take_body_result(result_slot<T>& slot, std::string_view function) {
   }
 }
 
-/// Awaits a task from a coroutine of another type, in a foreign_coroutine_awaiter: spawns the task
-/// on the current scheduler.
+/// Awaits a task from a coroutine of another type, in an awaiter_in_foreign_coroutine: spawns the
+/// task on the current scheduler.
 template <class T>
-class [[nodiscard]] foreign_awaiter {
+class [[nodiscard]] task_in_foreign_coroutine {
  public:
-  explicit foreign_awaiter(task<T>&& t) : task_(std::move(t)) {}
+  explicit task_in_foreign_coroutine(task<T>&& t) : task_(std::move(t)) {}
 
   bool await_ready() const noexcept { return false; }
   bool await_suspend(std::coroutine_handle<> h) {
@@ -256,8 +260,8 @@ class [[nodiscard]] foreign_awaiter {
     scope_.rethrow_error();
     return slot_.take();
   }
-  result_tuple<T> await_tuple() noexcept {
-    return tuple_of<T>(to_error_code(scope_.error()), [this]() -> T { return slot_.take(); });
+  operation_result<T> await_tuple() noexcept {
+    return result_of_call<T>(to_error_code(scope_.error()), [this]() -> T { return slot_.take(); });
   }
 
  private:
@@ -271,7 +275,8 @@ class [[nodiscard]] foreign_awaiter {
 
 template <class T>
 auto task<T>::operator co_await() && noexcept {
-  return detail::foreign_coroutine_awaiter<detail::foreign_awaiter<T>>(std::move(*this));
+  return detail::awaiter_in_foreign_coroutine<detail::task_in_foreign_coroutine<T>>(
+      std::move(*this));
 }
 
 }  // namespace leat

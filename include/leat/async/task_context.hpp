@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
+#include "leat/async/scheduler/work_item.hpp"
 #include "leat/async/task_id.hpp"
-#include "leat/async/work_item.hpp"
 #include "leat/base/internal/frame_allocator.hpp"
 
 namespace leat {
@@ -66,7 +66,7 @@ class task_context : private work_item {
   [[nodiscard]] inline bool stop_requested() const noexcept;  // in task_scope.hpp
 
  private:
-  friend class scheduler;
+  friend class scheduler_driver;
   friend class task_scope;
   friend class wait_operation;
   friend class detail::dump_collector;

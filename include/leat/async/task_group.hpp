@@ -70,12 +70,13 @@ class task_group final : public task_scope {
       if (group().has_outcome_.load(std::memory_order_acquire)) [[unlikely]]
         group().throw_outcome(is_task_stopped());
     }
-    std::tuple<std::error_code> await_tuple() noexcept {
-      const std::error_code ec = std::get<0>(condition_wait::await_tuple());
-      return ec ? ec : to_error_code(group().outcome(is_task_stopped()));
+    operation_result<void> await_tuple() noexcept {
+      const std::error_code ec = condition_wait::await_tuple().error;
+      return {ec ? ec : to_error_code(group().outcome(is_task_stopped()))};
     }
 
    private:
+    friend void block_on(join_wait join);
     [[nodiscard]] task_group& group() const noexcept { return static_cast<task_group&>(scope()); }
   };
 
@@ -164,9 +165,8 @@ class task_group final : public task_scope {
     return {*this, where};
   }
 
-  /// Like join(), but blocks an OS thread that does not run a scheduler. It never throws the
-  /// `cancelled` of a stop.
-  void wait_join(std::source_location where = std::source_location::current());
+  /// The blocking form of join() in 0.2. It never throws the `cancelled` of a stop.
+  [[deprecated("write leat::block_on(group.join())")]] void wait_join() { block_on(join()); }
 
   /// Returns the first error of a task, or null if no task has failed yet. Unlike join(), it never
   /// returns the `cancelled` of a stop.
@@ -175,6 +175,7 @@ class task_group final : public task_scope {
 
  private:
   friend struct detail::body_failure;
+  friend void block_on(join_wait join);
 
   void task_failed(std::exception_ptr error) noexcept override;
   // The error that join() throws, or null. `is_stopped`: the task that joins was asked to stop.
@@ -252,6 +253,11 @@ detail::group_task<Body> with_task_group(
   }
   co_return detail::take_body_result(slot, "with_task_group()");
 }
+
+/// Blocks this OS thread until every task of the group has finished, like `co_await group.join()`,
+/// and then throws the first error of a task. It never throws the `cancelled` of a stop.
+/// Precondition: the thread does not run a scheduler.
+void block_on(task_group::join_wait join);
 
 }  // namespace leat
 

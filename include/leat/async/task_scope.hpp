@@ -37,7 +37,7 @@ class select_branch;
 std::string to_text(const work_item& item);
 }  // namespace detail
 
-/// Owner of tasks, and base of everything that spawns tasks: task_group, coordinator, sync_wait and
+/// Owner of tasks, and base of everything that spawns tasks: task_group, coordinator, block_on and
 /// async_run.
 ///
 /// Every spawned task has an owner that outlives it: no task is detached. A stop request reaches
@@ -56,7 +56,11 @@ class task_scope {
   /// outlive this scope.
   task_scope(std::string_view kind, std::string_view name, const task_context* maker,
              task_context* stopped_with)
-      : task_scope(kind, name.empty() ? nullptr : copy_name(name), maker, stopped_with) {}
+      : task_scope(kind, name.empty() ? nullptr : copy_name(name), maker ? maker->id() : task_id{},
+                   stopped_with) {}
+  /// Creates a scope that dumps list under `maker`, a task or a thread of a coordinator. No other
+  /// scope stops it.
+  task_scope(std::string_view kind, task_id maker) : task_scope(kind, nullptr, maker, nullptr) {}
   task_scope(const task_scope&) = delete;
   task_scope& operator=(const task_scope&) = delete;
 
@@ -68,8 +72,9 @@ class task_scope {
   /// Returns the number of this scope, which no other scope of the process ever has.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
 
-  /// Returns the id of the task that created this scope; that task may have ended. The `scope` of
-  /// the id is 0 if the scope was created outside a task.
+  /// Returns the id of the task that created this scope, or of the thread of a coordinator that
+  /// blocks until the scope has ended; the task may have ended. The `scope` of the id is 0 if there
+  /// is neither.
   [[nodiscard]] const task_id& maker() const noexcept { return maker_; }
 
   /// Returns the number of tasks that have not finished.
@@ -115,6 +120,10 @@ class task_scope {
   /// Errors: failed_precondition if `conditions` include `idle` and the scope waits for the calling
   ///         thread.
   bool block_until(unsigned conditions, time_point deadline, const std::source_location& where);
+
+  /// Throws failed_precondition if the calling thread belongs to this scope, so that a join would
+  /// never return.
+  void check_joining_thread() const;
 
   /// Runs `w` as a work item, once, when no task and no hold is left. It runs within this call, or
   /// on the thread that ended the last task or hold and that does not touch the scope afterwards.
@@ -190,6 +199,9 @@ class task_scope {
   friend class detail::joint_scope;
   friend class condition_wait;
   friend class scheduler;
+  friend class scheduler_driver;
+  friend class detail::task_runner;
+  friend class detail::task_runner;
   friend std::string detail::to_text(const work_item& item);
 
   friend class detail::dump_collector;
@@ -220,8 +232,7 @@ class task_scope {
 
   [[gnu::cold]] static char* copy_name(std::string_view name);
   // Owns `name`, which may be null.
-  task_scope(std::string_view kind, char* name, const task_context* maker,
-             task_context* stopped_with) noexcept;
+  task_scope(std::string_view kind, char* name, task_id maker, task_context* stopped_with) noexcept;
   [[gnu::cold]] void add_slowly(task_scope* parent) noexcept;
   [[gnu::cold]] void stop_with_parent() noexcept;
   bool stop_scope(bool with_parent) noexcept;
@@ -249,7 +260,7 @@ class task_scope {
   [[nodiscard]] condition_wait* remove_child(task_context& c) noexcept LEAT_REQUIRES(mutex_);
   [[nodiscard, gnu::cold]] condition_wait* remove_child_slowly(task_context& c) noexcept;
   static void leave_now(task_context& c) noexcept;
-  // For scheduler::end_tasks().
+  // For scheduler_driver::end_tasks().
   [[nodiscard]] static bool drop(work_item& item) noexcept;
   [[nodiscard]] static detail::promise_base& outermost(const task_context& c) noexcept;
   static void drop_stop_notice(work_item& item) noexcept;

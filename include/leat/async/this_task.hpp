@@ -5,7 +5,7 @@
 #include <stop_token>
 
 #include "leat/async/detail/promise.hpp"
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/task_context.hpp"
 #include "leat/async/task_scope.hpp"
 #include "leat/async/wait_operation.hpp"

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "leat/async/operation_result.hpp"
 #include "leat/async/task_scope.hpp"
 #include "leat/async/wait_operation.hpp"
 #include "leat/base/error.hpp"
@@ -29,7 +30,7 @@ class [[nodiscard]] stop_wait final : public wait_operation {
   void await_resume() {
     if (const auto [ec] = await_tuple(); ec) throw failed(ec);
   }
-  std::tuple<std::error_code> await_tuple() noexcept;
+  operation_result<void> await_tuple() noexcept;
 
   /// Returns the token of a wait that will not be awaited.
   [[nodiscard]] std::stop_token release() && noexcept { return std::move(token_); }

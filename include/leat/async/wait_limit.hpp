@@ -13,14 +13,16 @@ namespace leat {
 ///
 /// A task uses with_stop(), with_deadline() and with_timeout() instead.
 ///
-///     auto item = queue.wait_pop(stop);           // a std::stop_token
-///     auto item = queue.wait_pop(10ms);           // from now on
-///     auto item = queue.wait_pop({stop, until});  // whichever comes first
+///     auto item = leat::block_on(queue.pop(), stop);           // a std::stop_token
+///     auto item = leat::block_on(queue.pop(), 10ms);           // from now on
+///     auto item = leat::block_on(queue.pop(), {stop, until});  // whichever comes first
 ///
 /// A time span counts from the construction of the limit, on the steady clock. A limit that is used
 /// for several operations therefore limits their total time.
 class wait_limit {
  public:
+  /// No limit.
+  wait_limit() = default;
   wait_limit(std::stop_token stop) noexcept : stop_(std::move(stop)) {}
   wait_limit(time_point deadline) noexcept : deadline_(deadline) {}
   wait_limit(std::stop_token stop, time_point deadline) noexcept
@@ -47,6 +49,10 @@ class wait_limit {
   [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
   /// Returns the deadline, or no_deadline if there is none.
   [[nodiscard]] time_point deadline() const noexcept { return deadline_; }
+  /// Returns true if the limit cannot end an operation.
+  [[nodiscard]] bool is_unlimited() const noexcept {
+    return deadline_ == no_deadline && !stop_.stop_possible();
+  }
 
  private:
   static time_point from_now(time_span limit) noexcept {

@@ -7,11 +7,11 @@
 #include <string_view>
 
 #include "leat/async/detail/asio_misuse.hpp"
-#include "leat/async/detail/foreign_coroutine_awaiter.hpp"
-#include "leat/async/scheduler.hpp"
+#include "leat/async/detail/awaiter_in_foreign_coroutine.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
+#include "leat/async/scheduler/work_item.hpp"
 #include "leat/async/task_context.hpp"
 #include "leat/async/wait_target.hpp"
-#include "leat/async/work_item.hpp"
 #include "leat/base/clock.hpp"
 
 namespace leat {
@@ -32,8 +32,8 @@ std::string to_text(const timer& t);
 ///
 /// In a leat task, bind() sets the task of the operation before the operation is tried. In any
 /// other coroutine, attach() sets the scheduler when the operation suspends the coroutine;
-/// `co_await` awaits the operation through detail::foreign_coroutine_awaiter, which starts it in a
-/// loop iteration.
+/// `co_await` awaits the operation through detail::awaiter_in_foreign_coroutine, which starts it in
+/// a loop iteration.
 class wait_operation : public work_item {
  public:
   /// The properties of a kind of waits; there is one static object for each kind.
@@ -49,8 +49,8 @@ class wait_operation : public work_item {
     /// text is known. Called on the same thread as cancel.
     void (*inspect)(const wait_operation&, wait_target&) = nullptr;
     /// Returns true while code outside leat uses the memory of the wait, so that the scheduler must
-    /// not destroy the task; see scheduler::continue_end(). If null, this is never so. Called on
-    /// the same thread as cancel.
+    /// not destroy the task; see scheduler_driver::continue_end(). If null, this is never so.
+    /// Called on the same thread as cancel.
     bool (*is_pinned)(const wait_operation&) noexcept = nullptr;
     /// The type of the object, for the text of a wait that has ended: the object may be gone.
     std::string_view object = {};
@@ -186,7 +186,7 @@ class wait_operation : public work_item {
  private:
   friend std::string detail::to_text(const work_item& item);
   friend std::string detail::to_text(const timer& t);
-  friend class detail::foreign_coroutine_wait;
+  friend class detail::wait_of_foreign_coroutine;
   friend class detail::scope_handover;
   friend class scheduler;
 

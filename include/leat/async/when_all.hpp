@@ -17,7 +17,8 @@ namespace leat {
 
 /// Runs tasks concurrently and returns all their results.
 ///
-///     auto [user, orders] = co_await leat::when_all(load_user(id), load_orders(id));
+///     auto loaded = co_await leat::when_all(load_user(id), load_orders(id));
+///     auto& [user, orders] = loaded;
 ///
 /// The tasks run on the scheduler of the calling task, one at a time, so they need no lock for data
 /// that they share. The first error stops the other tasks. when_all() returns or throws after all

@@ -30,7 +30,8 @@ template <class Scope>
 
 /// Runs tasks concurrently until the first of them returns, and then stops the others.
 ///
-///     auto [fast, safe] = co_await leat::when_any(ask(mirror), ask(origin));
+///     auto answers = co_await leat::when_any(ask(mirror), ask(origin));
+///     auto& [fast, safe] = answers;
 ///     if (fast) use(*fast);
 ///
 /// when_any() returns or throws after all tasks have finished, so the tasks may refer to local

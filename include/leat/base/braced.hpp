@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <memory>
 #include <new>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -166,5 +167,14 @@ class braced : public detail::braced_base<T> {
 
   braced* original_ = this;
 };
+
+/// A text in an option struct: a braced std::string, which is used and written like one.
+using option_string = braced<std::string>;
+/// A list of T: a braced std::vector.
+template <class T>
+using option_list = braced<std::vector<T>>;
+/// A function, which can be empty: a braced std::function.
+template <class Signature>
+using option_function = braced<std::function<Signature>>;
 
 }  // namespace leat

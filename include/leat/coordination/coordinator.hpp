@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/task.hpp"
 #include "leat/async/task_scope.hpp"
 #include "leat/base/braced.hpp"
@@ -38,10 +39,10 @@ namespace detail {
 
 /// Options of a coordinator.
 struct coordinator_options {
-  braced<std::string> name = {};  ///< for messages and dumps
+  option_string name = {};  ///< for messages and dumps
   /// Errors that mean an orderly end: they stop the other tasks and threads but are not thrown. If
   /// the list is empty, every error is thrown.
-  braced<std::vector<errc>> clean_stop_errors = {errc::out_of_range};
+  option_list<errc> clean_stop_errors = {errc::out_of_range};
 };
 
 /// The error of a join() whose grace period has ended. what() lists every straggler, with the place
@@ -58,7 +59,7 @@ template <class Body, class... Args>
 struct thread_body {
   static_assert(!returns_awaitable<Body&, Args...>,
                 "start_thread() needs a plain function, because a coroutine would never run: "
-                "spawn() the coroutine, or write [...] { leat::sync_wait(coroutine()); }");
+                "spawn() the coroutine, or write [...] { leat::block_on(coroutine()); }");
   static constexpr bool is_function = true;
 };
 
@@ -139,7 +140,7 @@ class coordinator final : public task_scope {
   }
 
   /// Starts an OS thread, for which join() waits. A stop request ends the thread's blocking queue
-  /// operations (blocking_operations). For other waits, `body` receives the stop token. An
+  /// operations (see block_on()). For other waits, `body` receives the stop token. An
   /// exception from `body` requests a stop with that exception; after a stop request, `cancelled`
   /// is not an error.
   /// Errors: invalid_argument if `body` is empty.
@@ -235,9 +236,11 @@ class coordinator final : public task_scope {
       time_span limit = duration::max(),
       std::source_location where = std::source_location::current());
 
-  /// Like wait_for_stop(), but blocks an OS thread.
-  bool block_for_stop(time_span limit = duration::max(),
-                      std::source_location where = std::source_location::current());
+  /// The blocking form of wait_for_stop() in 0.2.
+  [[deprecated("write leat::block_on(coord.wait_for_stop())")]] bool block_for_stop(
+      time_span limit = duration::max()) {
+    return block_on(wait_for_stop(limit));
+  }
 
   /// Withdraws the stop request and the recorded error, as if the coordinator were new. Call it
   /// only after all tasks and threads have ended. A task that is still running may have seen the
@@ -263,9 +266,11 @@ class coordinator final : public task_scope {
   [[nodiscard]] task<void> join(join_options options = {},
                                 std::source_location where = std::source_location::current());
 
-  /// Like join(), but blocks an OS thread.
-  void wait_join(const join_options& options = {},
-                 std::source_location where = std::source_location::current());
+  /// The blocking form of join() in 0.2.
+  [[deprecated("write leat::block_on(coord.join())")]] void wait_join(
+      const join_options& options = {}) {
+    block_on(join(options));
+  }
 
   /// Returns true from the end of the first join() until clear_stop().
   [[nodiscard]] bool joined() const noexcept;

@@ -17,8 +17,8 @@ using enqueue_operation = std::function<task<bool>()>;
 /// An operation that runs once, such as the closing of a queue. If `run` is empty, there is no
 /// operation.
 struct named_operation {
-  braced<std::string> name = {};                 ///< for messages and definitions
-  braced<std::function<task<void>()>> run = {};  ///< lives as long as the object that received it
+  option_string name = {};                 ///< for messages and definitions
+  option_function<task<void>()> run = {};  ///< lives as long as the object that received it
 };
 
 /// Converts a callable to an enqueue_operation. The callable returns task<bool>, or task<void> if

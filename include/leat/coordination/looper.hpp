@@ -23,11 +23,11 @@ struct looper_options {
   missed_tick_policy missed_ticks = missed_tick_policy::catch_up;
   /// Run once, before the first call. If it throws, which includes the `cancelled` of a stop, the
   /// looper ends and stop_loop does not run. start_loop must then clean up by itself.
-  braced<std::function<task<void>()>> start_loop = {};
+  option_function<task<void>()> start_loop = {};
   /// Run once, after the last call, even if a stop ended the loop; not run after an error of
   /// start_loop or of a call. A stop does not cancel it, so it can wait for work that must be
   /// completed.
-  braced<std::function<task<void>()>> stop_loop = {};
+  option_function<task<void>()> stop_loop = {};
 };
 
 /// Runs `body` repeatedly, at fixed times, until its owner is asked to stop.

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/loop/block_on.hpp"
+#include "leat/async/run_on.hpp"
 #include "leat/async/task.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/base/braced.hpp"
@@ -16,21 +18,19 @@
 #include "leat/coordination/coordinator.hpp"
 #include "leat/coordination/enqueue_operation.hpp"
 #include "leat/coordination/queue_runner_handle.hpp"
+#include "leat/coordination/task_owner.hpp"
 #include "leat/queue/queue_base.hpp"
 
 namespace leat {
 
-class queue_runner_resolver;
-struct queue_runner_def;
 namespace detail {
 struct queue_runner_config;
-struct task_owner;
 }  // namespace detail
 
 /// Options of a queue_runner: how it detects the end of its input, and what it does then.
 struct queue_runner_options {
   /// Errors with which an enqueue operation reports that its input has ended.
-  braced<std::vector<errc>> queue_closed_errors = {errc::out_of_range};
+  option_list<errc> queue_closed_errors = {errc::out_of_range};
   /// Run once instead of queue.close(), by the last producer, when the input has ended.
   named_operation close_op = {};
   /// Run once instead of queue.close_and_cancel(), after a stop or, without a coordinator, when the
@@ -79,15 +79,6 @@ class queue_runner {
   ///         not an error.
   explicit queue_runner(queue_base& queue, queue_runner_options options = {});
 
-  /// Creates the runner that `def` describes; `names` resolves the names in it. If the definition
-  /// has no closed errors, the list is {out_of_range}. Without a close_op or cancel_op, the
-  /// defaults of queue_runner_options apply.
-  ///
-  /// Errors: invalid_argument if `def` has no queue, no enqueue operation, or a closed error that
-  ///         is not an error; not_found if a name is not in `names`.
-  /// TensorFlow: QueueRunner.from_proto.
-  queue_runner(const queue_runner_def& def, const queue_runner_resolver& names);
-
   queue_runner(const queue_runner&) = delete;
   queue_runner& operator=(const queue_runner&) = delete;
   ~queue_runner();
@@ -100,15 +91,12 @@ class queue_runner {
     add_step(as_enqueue_operation(std::move(operation)), std::move(name), on);
   }
 
-  /// Starts a task for each operation, all owned by `coord`, on the current or the given scheduler.
-  /// If the runner is already running, nothing is started and the returned handle is false.
+  /// Starts a task for each operation, all owned by `owner`, a coordinator or a task group, on the
+  /// current or the given scheduler. The tasks stop with their owner. If the runner is already
+  /// running, nothing is started and the returned handle is false.
   /// Errors: invalid_argument if there is no operation; std::bad_alloc, and no operation runs.
-  queue_runner_handle start(coordinator& coord);
-  queue_runner_handle start(coordinator& coord, scheduler& on);
-
-  /// Like start() above, but without a coordinator: `group` owns the tasks, which stop with it.
-  queue_runner_handle start(task_group& group);
-  queue_runner_handle start(task_group& group, scheduler& on);
+  queue_runner_handle start(task_owner owner) { return start_on(owner, scheduler::current()); }
+  queue_runner_handle start(task_owner owner, scheduler& on) { return start_on(owner, &on); }
 
   /// Starts the operations in a new task group and joins it. Completes when the last one has ended.
   /// Errors: the first error of an operation; failed_precondition if the runner is already running;
@@ -117,8 +105,11 @@ class queue_runner {
   ///               then returns normally.
   [[nodiscard]] task<void> run(std::source_location where = std::source_location::current());
 
-  /// Like run(), but blocks an OS thread. The operations run on the scheduler `on`.
-  void wait_run(scheduler& on, std::source_location where = std::source_location::current());
+  /// The blocking form of run() in 0.2.
+  [[deprecated("write leat::block_on(leat::run_on(on, runner.run()))")]] void wait_run(
+      scheduler& on) {
+    block_on(run_on(on, run()));
+  }
 
   /// Returns the handle of the last start, which is false if there was none.
   [[nodiscard]] queue_runner_handle last_start() const;
@@ -133,17 +124,17 @@ class queue_runner {
   /// Returns the name of the queue.
   [[nodiscard]] const std::string& queue_name() const noexcept;
 
-  /// Returns the description of this runner: the names of the queue and of the operations, and the
-  /// closed errors.
-  /// TensorFlow: QueueRunner.to_proto.
-  [[nodiscard]] queue_runner_def definition() const;
+  /// Returns the names of the enqueue operations, in the order of add().
+  [[nodiscard]] std::vector<std::string> operation_names() const;
+  /// Returns the options of this runner.
+  [[nodiscard]] const queue_runner_options& options() const noexcept;
 
  private:
   friend class queue_runner_collection;
 
   void require_operations() const;
   void add_step(enqueue_operation step, std::string name, scheduler* on);
-  queue_runner_handle start_in(const detail::task_owner& owner, scheduler* on);
+  queue_runner_handle start_on(task_owner owner, scheduler* on);
 
   std::shared_ptr<detail::queue_runner_config> config_;
   mutable detail::thread_mutex mutex_;

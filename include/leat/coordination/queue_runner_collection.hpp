@@ -36,29 +36,27 @@ class queue_runner_collection {
   [[nodiscard]] std::vector<queue_runner*> runners(std::string_view list = default_list,
                                                    std::string_view scope = {}) const;
 
-  /// Starts the runners of a list in order, like queue_runner::start(). `coord` owns the tasks,
-  /// which run on the current or the given scheduler.
+  /// Starts the runners of a list in order, like queue_runner::start(). `owner`, a coordinator or a
+  /// task group, owns the tasks, which run on the current or the given scheduler.
   ///
   /// Returns the handle of each start, which is false if the runner was already running. If the
   /// list has no runner, the result is empty and a message is printed to standard error, because a
   /// consumer of its queues would wait indefinitely.
   ///
   /// Errors: invalid_argument if a runner has no operation; no runner is then started.
-  ///         std::bad_alloc; the runners that were started before keep running in `coord`.
-  std::vector<queue_runner_handle> start(coordinator& coord,
-                                         std::string_view list = default_list) const;
-  std::vector<queue_runner_handle> start(coordinator& coord, scheduler& on,
-                                         std::string_view list = default_list) const;
-
-  /// Like start() above, but without a coordinator: `group` owns the tasks.
-  std::vector<queue_runner_handle> start(task_group& group,
-                                         std::string_view list = default_list) const;
-  std::vector<queue_runner_handle> start(task_group& group, scheduler& on,
-                                         std::string_view list = default_list) const;
+  ///         std::bad_alloc; the runners that were started before keep running in `owner`.
+  std::vector<queue_runner_handle> start(task_owner owner,
+                                         std::string_view list = default_list) const {
+    return start_on(owner, scheduler::current(), list);
+  }
+  std::vector<queue_runner_handle> start(task_owner owner, scheduler& on,
+                                         std::string_view list = default_list) const {
+    return start_on(owner, &on, list);
+  }
 
  private:
-  template <class Start>
-  std::vector<queue_runner_handle> start_each(std::string_view list, Start start) const;
+  std::vector<queue_runner_handle> start_on(task_owner owner, scheduler* on,
+                                            std::string_view list) const;
 
   std::map<std::string, std::vector<queue_runner*>, std::less<>> lists_;
 };

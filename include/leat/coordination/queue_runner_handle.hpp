@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/clock.hpp"
 
@@ -56,8 +57,8 @@ class queue_runner_handle {
   /// Cancellation: total.
   [[nodiscard]] task<void> join(std::source_location where = std::source_location::current()) const;
 
-  /// Like join(), but blocks an OS thread.
-  void wait_join(std::source_location where = std::source_location::current()) const;
+  /// The blocking form of join() in 0.2.
+  [[deprecated("write leat::block_on(handle.join())")]] void wait_join() const { block_on(join()); }
 
  private:
   friend class queue_runner;

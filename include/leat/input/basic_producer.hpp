@@ -15,8 +15,8 @@
 #include "leat/base/braced.hpp"
 #include "leat/base/random.hpp"
 #include "leat/coordination/coordinator.hpp"
+#include "leat/coordination/internal/producer_list.hpp"
 #include "leat/coordination/queue_runner.hpp"
-#include "leat/input/detail/producer_list.hpp"
 #include "leat/input/limit_epochs.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/queue/queue_fullness.hpp"
@@ -30,7 +30,7 @@ struct producer_options {
   bool shuffle = true;                          ///< if true, each epoch has a new order
   std::optional<std::uint64_t> seed = {};       ///< of the orders; if not set, different each time
   std::size_t capacity = 32;                    ///< of the queue, in items, or `unbounded`
-  braced<std::string> name = "input_producer";  ///< of the queue, in messages and reports
+  option_string name = "input_producer";        ///< of the queue, in messages and reports
   /// The registry in which readers and other producers find the queue by its name. It must outlive
   /// the producer. If null, the producer has a queue of its own.
   queue_registry* shared = nullptr;
@@ -103,8 +103,8 @@ class basic_producer {
   basic_producer& operator=(const basic_producer&) = delete;
 
   /// Starts filling the queue on the scheduler that runs now, or on the scheduler `on`.
-  void start(coordinator& coord) { runner_.start(coord); }
-  void start(coordinator& coord, scheduler& on) { runner_.start(coord, on); }
+  void start(task_owner owner) { runner_.start(owner); }
+  void start(task_owner owner, scheduler& on) { runner_.start(owner, on); }
 
   /// Returns the runner that fills the queue. Use it to start the producer in other ways, such as
   /// in a task group or together with other runners.

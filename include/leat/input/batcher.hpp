@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/select.hpp"
 #include "leat/async/task.hpp"
 #include "leat/async/task_group.hpp"
@@ -19,8 +20,8 @@
 #include "leat/base/clock.hpp"
 #include "leat/base/error.hpp"
 #include "leat/coordination/coordinator.hpp"
+#include "leat/coordination/internal/producer_list.hpp"
 #include "leat/coordination/queue_runner.hpp"
-#include "leat/input/detail/producer_list.hpp"
 #include "leat/input/detail/starvation.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/queue/memory_budget.hpp"
@@ -36,9 +37,9 @@ struct batcher_options {
   std::size_t batch_size = 0;                         ///< elements in a batch, at least 1
   std::size_t capacity = 32;                          ///< of the queue, in items
   batch_remainder remainder = batch_remainder::keep;  ///< keep: the last batch may be smaller
-  braced<std::string> name = "batch";                 ///< of the queue, in messages and reports
   std::size_t max_weight = unbounded;                 ///< of all items in the queue
   memory_budget* budget = nullptr;  ///< shared with other queues; must outlive them
+  option_string name = "batch";     ///< of the queue, in messages and reports
   /// The time that next() waits for a batch before it fails with deadline_exceeded and removes
   /// nothing. The message states how many items the batcher has and what should feed it. If not
   /// set, there is no limit, except 60 s for sources and producers that were never started.
@@ -55,12 +56,12 @@ struct shuffle_batcher_options {
   std::optional<std::uint64_t> seed = {};
   /// Handling of the last items: `keep` delivers a smaller batch; `drop` drops and counts them.
   batch_remainder remainder = batch_remainder::keep;
-  /// The name of the queue, in messages and reports.
-  braced<std::string> name = "shuffle_batch";
   /// Maximum weight of all items in the queue, by a weight function.
   std::size_t max_weight = unbounded;
   /// A budget that the queue shares with other queues; must outlive them.
   memory_budget* budget = nullptr;
+  /// The name of the queue, in messages and reports.
+  option_string name = "shuffle_batch";
   /// The time until next() fails with deadline_exceeded; see batcher_options::patience.
   std::optional<time_span> patience = {};
 };
@@ -90,13 +91,17 @@ class basic_batcher {
     ++feed_state_.operations;
   }
 
-  /// Starts the operations on the scheduler that runs now, or on the scheduler `on`.
-  void start(coordinator& coord) { start_on(coord); }
-  void start(coordinator& coord, scheduler& on) { start_on(coord, on); }
-  /// Starts the operations in a task group. If an operation fails, next() throws its error after
-  /// the other operations have ended and their items have been removed.
-  void start(task_group& group) { start_on(group); }
-  void start(task_group& group, scheduler& on) { start_on(group, on); }
+  /// Starts the operations on the scheduler that runs now, or on the scheduler `on`. `owner` is a
+  /// coordinator or a task group. In a task group, if an operation fails, next() throws its error
+  /// after the other operations have ended and their items have been removed.
+  void start(task_owner owner) {
+    runner_.start(owner);
+    feed_state_.started = true;
+  }
+  void start(task_owner owner, scheduler& on) {
+    runner_.start(owner, on);
+    feed_state_.started = true;
+  }
 
   /// Returns the next batch, or an empty optional if the input has ended.
   ///
@@ -110,16 +115,11 @@ class basic_batcher {
     return next_any(where);
   }
 
-  /// Like next(), but blocks an OS thread and ignores the patience; pass a limit instead. Without a
-  /// limit, it fails with deadline_exceeded like next() without patience.
-  std::optional<std::vector<value_type>> wait_next(
-      std::source_location where = std::source_location::current()) {
-    return can_starve() ? block_for_start(detail::patience_for_start, where) : wait_any(where);
-  }
-  /// Overload with a limit; see blocking_operations.
-  std::optional<std::vector<value_type>> wait_next(
-      const wait_limit& limit, std::source_location where = std::source_location::current()) {
-    return wait_any(limit, where);
+  /// The blocking form of next() in 0.2.
+  template <std::convertible_to<wait_limit>... Limit>
+  [[deprecated("write leat::block_on(batcher.next(), limit)")]] auto wait_next(
+      const Limit&... limit) {
+    return block_on(next(), limit...);
   }
 
   /// Returns the number of items that were left over at the end, with batch_remainder::drop, or 0
@@ -150,19 +150,6 @@ class basic_batcher {
   }
   ~basic_batcher() = default;
 
-  // The next batch. Fails if none comes within `patience`, and sources or producers for which it
-  // waits were never started; either may be started meanwhile.
-  std::optional<std::vector<value_type>> block_for_start(duration patience,
-                                                         std::source_location where) {
-    try {
-      return wait_any(patience, where);
-    } catch (const std::system_error& e) {
-      if (e.code() != errc::deadline_exceeded || queue_.failure_cause()) throw;
-    }
-    if (is_starving()) throw detail::starvation_error(queue_, batch_size_, patience, feed_state_);
-    return wait_any(where);
-  }
-
  private:
   static std::size_t checked(std::size_t batch_size, const std::string& name) {
     if (batch_size > 0 && batch_size <= PTRDIFF_MAX) return batch_size;
@@ -172,22 +159,10 @@ class basic_batcher {
                       ", must be 1 or more");
   }
 
-  template <class... Where>
-  void start_on(Where&... where) {
-    runner_.start(where...);
-    feed_state_.started = true;
-  }
-
   task<std::optional<std::vector<value_type>>> next_any(std::source_location where) {
     if (remainder_ == batch_remainder::keep)
       co_return co_await queue_.pop_up_to(batch_size_, where);
     co_return co_await queue_.pop_many(batch_size_, where);
-  }
-
-  template <class... How>
-  std::optional<std::vector<value_type>> wait_any(const How&... how) {
-    return remainder_ == batch_remainder::keep ? queue_.wait_pop_up_to(batch_size_, how...)
-                                               : queue_.wait_pop_many(batch_size_, how...);
   }
 
   bool can_starve() {
@@ -213,7 +188,8 @@ class basic_batcher {
     return !started || (!has_started_feeding() && detail::waits_for_unstarted_producer());
   }
 
-  // As block_for_start().
+  // The next batch. Fails if none comes within 60 s and sources or producers for which it waits
+  // were never started; either may be started meanwhile.
   task<std::optional<std::vector<value_type>>> next_if_started(std::source_location where) {
     try {
       co_return co_await next_within(detail::patience_for_start, where);
@@ -279,9 +255,9 @@ class shuffle_batcher final : public basic_batcher<random_shuffle_queue<T, Weigh
             shuffle_options{.capacity = o.capacity,
                             .min_after_dequeue = o.min_after_dequeue,
                             .seed = o.seed,
-                            .name = o.name,
                             .max_weight = o.max_weight,
-                            .budget = o.budget},
+                            .budget = o.budget,
+                            .name = o.name},
             std::move(weigh)) {}
 };
 

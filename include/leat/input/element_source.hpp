@@ -10,7 +10,7 @@
 #include <utility>
 #include <variant>
 
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/tensor/shape.hpp"
@@ -44,8 +44,8 @@ struct source_options {
   /// The shape of filtered_element::keep: [] is one value for everything that a call returns, [?]
   /// or [n] one value for each row.
   braced<partial_shape> keep = {};
-  braced<std::string> name = {};  ///< in messages and dumps; default: "source" and its number
-  scheduler* on = nullptr;        ///< of the tasks; if null, the one that start() uses
+  option_string name = {};  ///< in messages and dumps; default: "source" and its number
+  scheduler* on = nullptr;  ///< of the tasks; if null, the one that start() uses
 };
 
 namespace detail {

@@ -16,14 +16,14 @@
 #include <utility>
 #include <vector>
 
-#include "leat/async/detail/yield_turn.hpp"
+#include "leat/async/internal/yield_turn.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/internal/exclusive_use.hpp"
-#include "leat/input/detail/pop_from_producer.hpp"
+#include "leat/coordination/internal/pop_from_producer.hpp"
+#include "leat/files/file_backend.hpp"
 #include "leat/input/reader_state.hpp"
-#include "leat/io/backend/file_backend.hpp"
 #include "leat/io/reader/corruption.hpp"
 #include "leat/io/reader/quarantine_log.hpp"
 #include "leat/io/reader/record_batch.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "leat/io/backend/file_backend.hpp"
+#include "leat/files/file_backend.hpp"
 
 namespace leat {
 

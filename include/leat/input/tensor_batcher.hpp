@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/task.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/wait_limit.hpp"
@@ -39,8 +40,8 @@ struct tensor_batcher_options {
   bool dynamic_pad = false;    ///< if true, pads unknown dimensions to the largest of a batch
   batch_remainder remainder = batch_remainder::keep;  ///< keep: the last batch may be smaller
   std::size_t max_weight = unbounded;                 ///< bytes of all elements in the queue
-  memory_budget* budget = nullptr;     ///< of bytes, shared with other queues; must outlive this
-  braced<std::string> name = "batch";  ///< in messages and reports
+  memory_budget* budget = nullptr;  ///< of bytes, shared with other queues; must outlive this
+  option_string name = "batch";     ///< in messages and reports
   /// The time that next() waits for a batch before it fails with deadline_exceeded and removes
   /// nothing. The message states how many elements the batcher has and what should feed it. If not
   /// set, there is no limit, except 60 s for sources and producers that were never started.
@@ -65,7 +66,7 @@ struct tensor_shuffle_batcher_options {
   /// A budget of bytes that the queue shares with other queues; must outlive them.
   memory_budget* budget = nullptr;
   /// The name in messages and reports.
-  braced<std::string> name = "shuffle_batch";
+  option_string name = "shuffle_batch";
   /// The time until next() fails with deadline_exceeded; see tensor_batcher_options::patience.
   std::optional<time_span> patience = {};
 };
@@ -118,12 +119,12 @@ class basic_tensor_batcher {
 
   /// Starts the sources on the scheduler that runs now, or on the scheduler `on`.
   ///
+  /// `owner` is a coordinator or a task group; in a task group, if a source fails, the others
+  /// continue.
+  ///
   /// Errors: invalid_argument if there is no source; std::bad_alloc, and then no source runs.
-  void start(coordinator& coord) { batcher_.start(coord); }
-  void start(coordinator& coord, scheduler& on) { batcher_.start(coord, on); }
-  /// Starts the sources in a task group: if a source fails, the others continue.
-  void start(task_group& group) { batcher_.start(group); }
-  void start(task_group& group, scheduler& on) { batcher_.start(group, on); }
+  void start(task_owner owner) { batcher_.start(owner); }
+  void start(task_owner owner, scheduler& on) { batcher_.start(owner, on); }
 
   /// Adds an element by hand, waiting while the queue is full. Returns true, or false if the queue
   /// is closed.
@@ -140,35 +141,12 @@ class basic_tensor_batcher {
   /// Adds the elements of a batch as one contiguous sequence. Returns the number of elements added:
   /// fewer than the batch has if the queue was closed during the call, and 0 for an empty batch.
   ///
-  /// Errors:       as push(); see basic_queue::push_many().
+  /// Errors:       as push(), but a batch that does not match the spec is an error of the call; see
+  ///               basic_queue::push_many().
   /// Cancellation: partial: elements already added stay in the queue, and no more are added.
-  [[nodiscard]] task<std::size_t> push_many(
+  [[nodiscard]] awaits<std::size_t> auto push_many(
       tensor_tuple batch, std::source_location where = std::source_location::current()) {
-    std::vector<tensor_tuple> rows = spec_.rows(std::move(batch), std::nullopt, owner_);
-    co_return co_await batcher_.queue().push_many(rows, where);
-  }
-
-  /// Like push(), but blocks an OS thread; see blocking_operations.
-  bool wait_push(tensor_tuple element,
-                 std::source_location where = std::source_location::current()) {
-    spec_.check(element, owner_);
-    return batcher_.queue().wait_push(std::move(element), where);
-  }
-  bool wait_push(tensor_tuple element, const wait_limit& limit,
-                 std::source_location where = std::source_location::current()) {
-    spec_.check(element, owner_);
-    return batcher_.queue().wait_push(std::move(element), limit, where);
-  }
-  /// Like push_many(), but blocks an OS thread; see blocking_operations.
-  std::size_t wait_push_many(tensor_tuple batch,
-                             std::source_location where = std::source_location::current()) {
-    std::vector<tensor_tuple> rows = spec_.rows(std::move(batch), std::nullopt, owner_);
-    return batcher_.queue().wait_push_many(rows, where);
-  }
-  std::size_t wait_push_many(tensor_tuple batch, const wait_limit& limit,
-                             std::source_location where = std::source_location::current()) {
-    std::vector<tensor_tuple> rows = spec_.rows(std::move(batch), std::nullopt, owner_);
-    return batcher_.queue().wait_push_many(rows, limit, where);
+    return batcher_.queue().push_many(spec_.rows(std::move(batch), std::nullopt, owner_), where);
   }
 
   /// Ends the input: the remaining elements are still delivered. Call it if you push by hand; with
@@ -194,15 +172,11 @@ class basic_tensor_batcher {
     co_return batch_of(elements, std::move(taken));
   }
 
-  /// Like next(), but blocks an OS thread; see blocking_operations. Ignores the patience. Without
-  /// a limit, it fails with deadline_exceeded like next() without patience.
-  std::optional<column_batch> wait_next(
-      std::source_location where = std::source_location::current()) {
-    return block_for_next(where);
-  }
-  std::optional<column_batch> wait_next(
-      const wait_limit& limit, std::source_location where = std::source_location::current()) {
-    return block_for_next(limit, where);
+  /// The blocking form of next() in 0.2.
+  template <std::convertible_to<wait_limit>... Limit>
+  [[deprecated("write leat::block_on(batcher.next(), limit)")]] auto wait_next(
+      const Limit&... limit) {
+    return block_on(next(), limit...);
   }
 
   /// Returns the number of elements that batch_remainder::drop dropped, or 0 before the end.
@@ -230,14 +204,6 @@ class basic_tensor_batcher {
   ~basic_tensor_batcher() = default;
 
  private:
-  template <class... How>
-  std::optional<column_batch> block_for_next(const How&... how) {
-    detail::retained_elements::batch elements = retained_.take();
-    if (!elements.empty()) return batch_of(elements);
-    elements.emplace_back();
-    return batch_of(elements, batcher_.wait_next(how...));
-  }
-
   // The state that the tasks of one source share.
   template <class Source>
   struct feed {
@@ -366,9 +332,9 @@ class tensor_batcher final : public basic_tensor_batcher<batcher<tensor_tuple, e
                              batcher_options{.batch_size = o.batch_size,
                                              .capacity = o.capacity,
                                              .remainder = o.remainder,
-                                             .name = o.name,
                                              .max_weight = o.max_weight,
                                              .budget = o.budget,
+                                             .name = o.name,
                                              .patience = o.patience}) {}
 };
 
@@ -391,9 +357,9 @@ class tensor_shuffle_batcher final
                                                      .min_after_dequeue = o.min_after_dequeue,
                                                      .seed = o.seed,
                                                      .remainder = o.remainder,
-                                                     .name = o.name,
                                                      .max_weight = o.max_weight,
                                                      .budget = o.budget,
+                                                     .name = o.name,
                                                      .patience = o.patience}) {}
 };
 

@@ -30,9 +30,12 @@
 #include "leat/pipeline/stage/pipeline_options.hpp"
 #include "leat/pipeline/stage/stage_options.hpp"
 #include "leat/pipeline/state/detail/match_state.hpp"
-#include "leat/pipeline/state/detail/stage_state.hpp"
 
 namespace leat {
+
+namespace detail {
+class plan_builder;
+}
 
 /// A stream of elements, declared stage by stage from its source and read by one consumer.
 ///
@@ -237,6 +240,8 @@ class pipeline : private detail::pipeline_core {
   [[nodiscard]] std::uint64_t dropped() const noexcept { return context().dropped(); }
 
  private:
+  friend class detail::plan_builder;
+
   template <class Next>
   pipeline<Next> continue_with(std::unique_ptr<detail::stage<Next>> s) {
     return {std::move(context_), std::move(s)};

@@ -22,7 +22,7 @@ namespace leat {
 ///
 /// Errors: invalid_argument if there is no file or an option is out of range. When the pipeline
 ///         runs, including the errors of indexed_reader about the files.
-[[nodiscard]] pipeline<record_selection> read_indexed(braced<std::vector<std::string>> files,
+[[nodiscard]] pipeline<record_selection> read_indexed(option_list<std::string> files,
                                                       indexed_reader_options reader = {},
                                                       pipeline_options options = {});
 

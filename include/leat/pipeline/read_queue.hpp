@@ -5,12 +5,11 @@
 #include <memory>
 #include <optional>
 #include <source_location>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "leat/input/detail/pop_from_producer.hpp"
+#include "leat/coordination/internal/pop_from_producer.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/stage/detail/stage.hpp"
 #include "leat/pipeline/stage/pipeline_options.hpp"
@@ -50,16 +49,6 @@ class queue_stage final : public stage<std::vector<typename Queue::value_type>> 
   // Popped items cannot be read again.
   std::string save_error() const override {
     return "stage '" + this->metrics().name() + "' reads a queue, whose items cannot be read again";
-  }
-  void describe(std::vector<stage_state>&) const override {}
-  void save(block_position, batch_numbers&, std::vector<stage_state>&) const override {}
-  void forget(std::uint64_t) noexcept override {}
-  task<void> restore(std::span<stage_state>) override { co_return; }
-  void rewind() noexcept override {}
-  bool enable_origins() override { return false; }
-  void take_origins(std::uint64_t, std::vector<origin>&) override {}
-  task<void> replay(std::span<const origin>, typename stage<block_type>::sink) override {
-    co_return;
   }
 
  private:

@@ -12,7 +12,7 @@
 #include <asio/async_result.hpp>
 
 #include "leat/async/operation/forms.hpp"
-#include "leat/queue/blocking_operations.hpp"
+#include "leat/queue/detail/blocking_names.hpp"
 #include "leat/queue/detail/owned_items.hpp"
 #include "leat/queue/detail/queue_operations.hpp"
 #include "leat/queue/detail/typed_queue_base.hpp"
@@ -30,9 +30,9 @@ namespace leat {
 /// - `co_await q.pop()` suspends a leat task or another coroutine on a leat scheduler.
 /// - `q.async_pop(token)` accepts any Asio completion token.
 /// - `q.try_pop()` never waits.
-/// - `q.wait_pop()` blocks an OS thread. Do not call it on a thread that runs a scheduler: in a
-///   task it is a precondition violation, and in another handler of the scheduler's io_context it
-///   can cause a deadlock.
+/// - `leat::block_on(q.pop())` blocks an OS thread. Do not call it on a thread that runs a
+///   scheduler: in a task it is a precondition violation, and in another handler of the scheduler's
+///   io_context it can cause a deadlock.
 ///
 /// Closing: close() rejects later pushes. The remaining items are still delivered; then pops return
 /// an empty result. They wait as long as another pop may still return an item: a pop in a select()
@@ -68,10 +68,9 @@ namespace leat {
 /// Cost: O(1) per item. Allocates only to grow the storage up to the capacity, for the items of a
 /// batch, and for the items that a waiting pop_many() or pop_up_to() may hold.
 template <class T, class Order, queue_weigher<T> Weigh = unweighed>
-class basic_queue
-    : public detail::typed_queue_base<T, Order, Weigh>,
-      public blocking_operations<basic_queue<T, Order, Weigh>, T, std::span<T>, std::vector<T>>,
-      public timed_batch_operations<basic_queue<T, Order, Weigh>, T> {
+class basic_queue : public detail::typed_queue_base<T, Order, Weigh>,
+                    public detail::blocking_names<basic_queue<T, Order, Weigh>>,
+                    public timed_batch_operations<basic_queue<T, Order, Weigh>, T> {
   using base = detail::typed_queue_base<T, Order, Weigh>;
   using typename base::pop_many_operation;
   using typename base::pop_operation;
@@ -98,13 +97,14 @@ class basic_queue
   ///               the function.
   /// Cancellation: total: a cancelled push adds nothing and does not move from `value`.
   /// TensorFlow:   QueueBase.enqueue.
-  [[nodiscard]] auto push(T&& value, std::source_location where = std::source_location::current()) {
+  [[nodiscard]] awaits<bool> auto push(
+      T&& value, std::source_location where = std::source_location::current()) {
     return await_operation<push_operation>(where, this, &value);
   }
 
   /// Overload that adds a copy of `value`. The operation owns the copy.
-  [[nodiscard]] auto push(const T& value,
-                          std::source_location where = std::source_location::current())
+  [[nodiscard]] awaits<bool> auto push(const T& value,
+                                       std::source_location where = std::source_location::current())
     requires std::copy_constructible<T>
   {
     return await_operation<push_copy_operation>(where, this, value);
@@ -118,7 +118,8 @@ class basic_queue
   /// Errors:       cancelled; the error passed to fail(), once all items have been removed.
   /// Cancellation: total: a cancelled pop removes nothing.
   /// TensorFlow:   QueueBase.dequeue.
-  [[nodiscard]] auto pop(std::source_location where = std::source_location::current()) noexcept {
+  [[nodiscard]] awaits<std::optional<T>> auto pop(
+      std::source_location where = std::source_location::current()) noexcept {
     return await_operation<pop_operation>(where, this);
   }
 
@@ -128,7 +129,10 @@ class basic_queue
   /// Errors: std::bad_alloc. With a weight function also its errors, as in push().
   [[nodiscard]] bool try_push(T&& value) {
     push_weights weights;
-    return this->try_store(value, weights);
+    if (this->try_store(value, weights)) [[likely]]
+      return true;
+    this->count_refused();
+    return false;
   }
   [[nodiscard]] bool try_push(const T& value)
     requires std::copy_constructible<T>
@@ -185,8 +189,8 @@ class basic_queue
   ///               error. Also the other errors of push().
   /// Cancellation: partial: items already added stay in the queue.
   /// TensorFlow:   QueueBase.enqueue_many.
-  [[nodiscard]] auto push_many(std::span<T> items,
-                               std::source_location where = std::source_location::current()) {
+  [[nodiscard]] awaits<std::size_t> auto push_many(
+      std::span<T> items, std::source_location where = std::source_location::current()) {
     return await_operation<push_many_operation>(where, this, items);
   }
 
@@ -196,8 +200,8 @@ class basic_queue
   ///     co_await numbers.push_many({1, 2, n});
   ///
   /// Cost: allocates memory for a list or a copy.
-  [[nodiscard]] auto push_many(detail::owned_items<T> items,
-                               std::source_location where = std::source_location::current())
+  [[nodiscard]] awaits<std::size_t> auto push_many(
+      detail::owned_items<T> items, std::source_location where = std::source_location::current())
     requires(!std::same_as<T, bool>)  // std::vector<bool> is not contiguous
   {
     return await_operation<detail::push_owned_operation<T, push_many_operation>>(
@@ -215,8 +219,8 @@ class basic_queue
   /// Cancellation: total: the items that the operation holds return to their positions in the
   ///               queue, even above the capacity if pushes have filled the queue since.
   /// TensorFlow:   QueueBase.dequeue_many.
-  [[nodiscard]] auto pop_many(std::size_t count,
-                              std::source_location where = std::source_location::current()) {
+  [[nodiscard]] awaits<std::optional<std::vector<T>>> auto pop_many(
+      std::size_t count, std::source_location where = std::source_location::current()) {
     return await_operation<pop_many_operation>(where, this, count);
   }
 
@@ -231,8 +235,9 @@ class basic_queue
   ///     }
   ///
   /// An operation that returns an empty optional or throws frees this memory.
-  [[nodiscard]] auto pop_many(std::size_t count, std::vector<T>&& reused,
-                              std::source_location where = std::source_location::current()) {
+  [[nodiscard]] awaits<std::optional<std::vector<T>>> auto pop_many(
+      std::size_t count, std::vector<T>&& reused,
+      std::source_location where = std::source_location::current()) {
     return await_operation<pop_many_operation>(where, this, count, emptied(std::move(reused)));
   }
 
@@ -245,14 +250,15 @@ class basic_queue
   /// removed.
   ///
   /// TensorFlow: QueueBase.dequeue_up_to.
-  [[nodiscard]] auto pop_up_to(std::size_t count,
-                               std::source_location where = std::source_location::current()) {
+  [[nodiscard]] awaits<std::optional<std::vector<T>>> auto pop_up_to(
+      std::size_t count, std::source_location where = std::source_location::current()) {
     return await_operation<pop_up_to_operation>(where, this, count);
   }
 
   /// Overload that reuses the memory of `reused`: see pop_many().
-  [[nodiscard]] auto pop_up_to(std::size_t count, std::vector<T>&& reused,
-                               std::source_location where = std::source_location::current()) {
+  [[nodiscard]] awaits<std::optional<std::vector<T>>> auto pop_up_to(
+      std::size_t count, std::vector<T>&& reused,
+      std::source_location where = std::source_location::current()) {
     return await_operation<pop_up_to_operation>(where, this, count, emptied(std::move(reused)));
   }
 
@@ -325,8 +331,6 @@ class basic_queue
 
   // ---- pop_within(): see timed_batch_operations.
 
-  // ---- wait_push(), wait_pop(), ..., for OS threads: see blocking_operations.
-
   // ---- close(), close_and_cancel(), fail(), size(), statistics(), ...: see queue_base.
 
  protected:
@@ -346,32 +350,6 @@ class basic_queue
   static std::vector<T>&& emptied(std::vector<T>&& reused) noexcept {
     reused.clear();
     return std::move(reused);
-  }
-
-  // The implementation of the blocking operations.
-  friend blocking_operations<basic_queue, T, std::span<T>, std::vector<T>>;
-  using location = std::source_location;
-  bool block_push(T&& value, const wait_limit* limit, const location& where) {
-    return block_on_operation<push_operation>(limit, where, this, &value);
-  }
-  bool block_push(const T& value, const wait_limit* limit, const location& where) {
-    return block_on_operation<push_copy_operation>(limit, where, this, value);
-  }
-  auto block_pop(const wait_limit* limit, const location& where) {
-    return block_on_operation<pop_operation>(limit, where, this);
-  }
-  auto block_push_many(std::span<T> items, const wait_limit* limit, const location& where) {
-    return block_on_operation<push_many_operation>(limit, where, this, items);
-  }
-  auto block_pop_many(std::size_t count, const wait_limit* limit, const location& where,
-                      std::vector<T>&& reused = {}) {
-    return block_on_operation<pop_many_operation>(limit, where, this, count,
-                                                  emptied(std::move(reused)));
-  }
-  auto block_pop_up_to(std::size_t count, const wait_limit* limit, const location& where,
-                       std::vector<T>&& reused = {}) {
-    return block_on_operation<pop_up_to_operation>(limit, where, this, count,
-                                                   emptied(std::move(reused)));
   }
 };
 

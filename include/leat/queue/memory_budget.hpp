@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/async/work_item.hpp"
+#include "leat/async/scheduler/work_item.hpp"
 #include "leat/base/internal/biased_mutex.hpp"
 
 namespace leat {

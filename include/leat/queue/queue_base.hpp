@@ -7,9 +7,9 @@
 #include <iosfwd>
 #include <string>
 
-#include "leat/async/dump/detail/live_object.hpp"
-#include "leat/async/dump/detail/recent_tasks.hpp"
-#include "leat/async/work_item.hpp"
+#include "leat/async/dump/internal/live_object.hpp"
+#include "leat/async/dump/internal/recent_tasks.hpp"
+#include "leat/async/scheduler/work_item.hpp"
 #include "leat/queue/detail/queue_mutex.hpp"
 #include "leat/queue/detail/queue_waiter.hpp"
 #include "leat/queue/queue_options.hpp"
@@ -190,6 +190,7 @@ class queue_base {
   // pop_up_to of `wanted` items could take more than w.count_, for which it has memory.
   // Errors: std::bad_alloc, without effect.
   [[nodiscard]] bool attempt(detail::queue_waiter& w, std::size_t wanted);
+  [[gnu::cold]] void count_refused() noexcept;  // an item that was not added, if closed
 
   // Matches the wait queues of this queue, and of other queues that can proceed as a result.
   [[nodiscard]] work_list match_waiters() noexcept LEAT_REQUIRES(mutex_) {
@@ -372,6 +373,7 @@ class queue_base {
   std::size_t returned_weight_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t returned_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t push_waits_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::uint64_t refused_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t pop_waits_ LEAT_GUARDED_BY(mutex_) = 0;
   waiter_list<detail::queue_waiter> provisional_pops_
       LEAT_GUARDED_BY(mutex_);  // completed with items

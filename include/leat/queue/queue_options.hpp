@@ -43,7 +43,7 @@ struct queue_options {
   std::size_t capacity = 0;            ///< maximum number of stored items, or `unbounded`
   std::size_t max_weight = unbounded;  ///< maximum total weight of the stored items
   memory_budget* budget = nullptr;     ///< shared with other queues; must outlive them
-  braced<std::string> name = {};       ///< shown in messages and dumps
+  option_string name = {};             ///< shown in messages and dumps
 };
 
 namespace detail {

@@ -46,7 +46,7 @@ class registered_queue {
 
 inline shuffle_options comparable(const shuffle_options& o) { return o; }
 inline shuffle_options comparable(const queue_options& o) {
-  return {.capacity = o.capacity, .name = o.name, .max_weight = o.max_weight, .budget = o.budget};
+  return {.capacity = o.capacity, .max_weight = o.max_weight, .budget = o.budget, .name = o.name};
 }
 
 template <class Queue>

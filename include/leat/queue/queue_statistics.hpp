@@ -25,6 +25,7 @@ struct queue_statistics {
   std::uint64_t returned = 0;        ///< items that pops have returned, even above the capacity
   std::uint64_t push_waits = 0;      ///< operations that had to wait for free capacity
   std::uint64_t pop_waits = 0;       ///< operations that had to wait for items
+  std::uint64_t refused = 0;         ///< items not added because the queue was closed or had failed
   bool closed = false;               ///< a close has taken effect
   bool weighed = false;    ///< the queue has a weight function; if not, ignore the following
   std::size_t weight = 0;  ///< weight of the items stored now

@@ -19,9 +19,9 @@ struct shuffle_options {
   std::size_t capacity = 0;                ///< maximum number of stored items, or `unbounded`
   std::size_t min_after_dequeue = 0;       ///< items that pops leave in the queue while it is open
   std::optional<std::uint64_t> seed = {};  ///< if not set, a random seed is used
-  braced<std::string> name = {};           ///< shown in messages and dumps
   std::size_t max_weight = unbounded;      ///< maximum weight of the items, by a weight function
   memory_budget* budget = nullptr;         ///< shared with other queues; must outlive them
+  option_string name = {};                 ///< shown in messages and dumps
 };
 
 /// A bounded queue that delivers its items in random order. Each stored item is equally likely to

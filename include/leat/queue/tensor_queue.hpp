@@ -15,7 +15,7 @@
 
 #include "leat/base/error.hpp"
 #include "leat/queue/basic_queue.hpp"
-#include "leat/queue/blocking_operations.hpp"
+#include "leat/queue/detail/blocking_names.hpp"
 #include "leat/queue/detail/tensor_queue_operations.hpp"
 #include "leat/tensor/element_spec.hpp"
 #include "leat/tensor/stacking.hpp"
@@ -50,8 +50,7 @@ namespace leat {
 /// Errors: every push throws invalid_argument, from the call, for an element that does not match.
 /// TensorFlow: QueueBase with dtypes, shapes and names.
 template <class Queue>
-class tensor_queue
-    : public blocking_operations<tensor_queue<Queue>, tensor_tuple, tensor_tuple, tensor_tuple> {
+class tensor_queue : public detail::blocking_names<tensor_queue<Queue>> {
  public:
   using value_type = tensor_tuple;
   using options_type = typename Queue::options_type;
@@ -70,18 +69,19 @@ class tensor_queue
   // ---- One element: see basic_queue. A push may reorder named components.
 
   /// Adds an element, waiting while the queue is full.
-  [[nodiscard]] auto push(tensor_tuple&& element,
-                          std::source_location where = std::source_location::current()) {
+  [[nodiscard]] awaits<bool> auto push(
+      tensor_tuple&& element, std::source_location where = std::source_location::current()) {
     spec_.check(element, owner_);
     return queue_.push(std::move(element), where);
   }
-  [[nodiscard]] auto push(const tensor_tuple& element,
-                          std::source_location where = std::source_location::current()) {
+  [[nodiscard]] awaits<bool> auto push(
+      const tensor_tuple& element, std::source_location where = std::source_location::current()) {
     return await_operation<push_copy_operation>(where, &queue_, checked(element));
   }
 
   /// Removes the next element, as it was pushed, without padding. Waits while the queue is empty.
-  [[nodiscard]] auto pop(std::source_location where = std::source_location::current()) noexcept {
+  [[nodiscard]] awaits<std::optional<tensor_tuple>> auto pop(
+      std::source_location where = std::source_location::current()) noexcept {
     return queue_.pop(where);
   }
 
@@ -123,8 +123,8 @@ class tensor_queue
   /// Returns the number of elements added; see basic_queue::push_many().
   ///
   /// Cost: the call copies the elements from the batch.
-  [[nodiscard]] auto push_many(tensor_tuple batch,
-                               std::source_location where = std::source_location::current()) {
+  [[nodiscard]] awaits<std::size_t> auto push_many(
+      tensor_tuple batch, std::source_location where = std::source_location::current()) {
     return await_operation<push_owned_operation>(where, &queue_, elements_of(batch));
   }
 
@@ -139,15 +139,15 @@ class tensor_queue
   ///         queue fails.
   /// Cost:   two passes over the shapes of the elements and one over their values, when the caller
   ///         receives the batch; one allocation for each component.
-  [[nodiscard]] auto pop_many(std::size_t count,
-                              std::source_location where = std::source_location::current()) {
+  [[nodiscard]] awaits<std::optional<tensor_tuple>> auto pop_many(
+      std::size_t count, std::source_location where = std::source_location::current()) {
     return await_operation<pop_many_operation>(where, &queue_, wanted(count), spec_);
   }
 
   /// Removes `count` elements like pop_many(), or the remaining elements if the queue is closed.
   /// See basic_queue::pop_up_to().
-  [[nodiscard]] auto pop_up_to(std::size_t count,
-                               std::source_location where = std::source_location::current()) {
+  [[nodiscard]] awaits<std::optional<tensor_tuple>> auto pop_up_to(
+      std::size_t count, std::source_location where = std::source_location::current()) {
     return await_operation<pop_up_to_operation>(where, &queue_, wanted(count), spec_);
   }
 
@@ -209,8 +209,6 @@ class tensor_queue
     return initiate_batch<pop_up_to_operation>(count, where, std::forward<Token>(token));
   }
 
-  // ---- wait_push(), wait_pop(), ..., for OS threads: see blocking_operations.
-
   // ---- The members of every queue: see queue_base.
 
   /// Returns the queue as a queue_base, for classes that work with any queue, such as queue_runner.
@@ -244,29 +242,6 @@ class tensor_queue
       detail::push_owned_operation<tensor_tuple, typename Queue::push_many_operation>;
   using pop_many_operation = detail::pop_batch_operation<typename Queue::pop_many_operation>;
   using pop_up_to_operation = detail::pop_batch_operation<typename Queue::pop_up_to_operation>;
-
-  // The implementation of the blocking operations.
-  friend blocking_operations<tensor_queue, tensor_tuple, tensor_tuple, tensor_tuple>;
-  using location = std::source_location;
-  bool block_push(tensor_tuple&& element, const wait_limit* limit, const location& where) {
-    spec_.check(element, owner_);
-    return queue_.block_push(std::move(element), limit, where);
-  }
-  bool block_push(const tensor_tuple& element, const wait_limit* limit, const location& where) {
-    return queue_.block_push(checked(element), limit, where);
-  }
-  auto block_pop(const wait_limit* limit, const location& where) {
-    return queue_.block_pop(limit, where);
-  }
-  auto block_push_many(tensor_tuple batch, const wait_limit* limit, const location& where) {
-    return block_on_operation<push_owned_operation>(limit, where, &queue_, elements_of(batch));
-  }
-  auto block_pop_many(std::size_t count, const wait_limit* limit, const location& where) {
-    return block_on_operation<pop_many_operation>(limit, where, &queue_, wanted(count), spec_);
-  }
-  auto block_pop_up_to(std::size_t count, const wait_limit* limit, const location& where) {
-    return block_on_operation<pop_up_to_operation>(limit, where, &queue_, wanted(count), spec_);
-  }
 
   // Passes references, because a token may keep its arguments until it starts the operation.
   template <class Operation, class Token>

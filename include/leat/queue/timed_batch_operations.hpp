@@ -1,20 +1,16 @@
 #pragma once
 
-#include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <source_location>
-#include <stop_token>
 #include <utility>
 #include <vector>
 
 #include "leat/async/as_tuple.hpp"
 #include "leat/async/operation/forms.hpp"
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/select.hpp"
 #include "leat/async/task.hpp"
-#include "leat/async/wait_limit.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/queue/detail/collected_items.hpp"
 
@@ -70,19 +66,6 @@ class timed_batch_operations {
     return collect(self(), count, time, std::move(reused), where);
   }
 
-  /// Removes up to `count` items within a time like pop_within(), but blocks an OS thread; see
-  /// blocking_operations. If the limit is reached after the first item, returns the items.
-  std::optional<std::vector<Item>> wait_pop_within(
-      std::size_t count, time_span time,
-      std::source_location where = std::source_location::current()) {
-    return block(count, time, {}, where);
-  }
-  std::optional<std::vector<Item>> wait_pop_within(
-      std::size_t count, time_span time, const wait_limit& limit,
-      std::source_location where = std::source_location::current()) {
-    return block(count, time, &limit, where);
-  }
-
  private:
   friend Queue;
   timed_batch_operations() = default;
@@ -119,35 +102,12 @@ class timed_batch_operations {
     add_available<part>(q, count, items);
     if (items.size() < count) {
       auto more = await_operation<part>(where, &q, count - items.size());
-      auto [ec, rest] = co_await as_tuple(with_deadline(std::move(more), end, where));
-      items.add(std::move(rest));
-      if (ec) add_available<part>(q, count, items);  // the pop has returned its items to the queue
+      auto rest = co_await as_tuple(with_deadline(std::move(more), end, where));
+      items.add(std::move(rest.value));
+      if (rest.error)
+        add_available<part>(q, count, items);  // the pop has returned its items to the queue
     }
     co_return std::move(items).take();
-  }
-
-  std::optional<std::vector<Item>> block(std::size_t count, time_span time, const wait_limit* limit,
-                                         const std::source_location& where) {
-    using part = detail::pop_part_operation<typename Queue::pop_up_to_operation>;
-    Queue& q = self();
-    if (count == 0) return std::vector<Item>();
-    detail::collected_items items(q, prepare<part>(q, count, {}));
-    std::optional<typename part::batch_type> some =
-        block_on_operation<part>(limit, where, &q, std::size_t{1});
-    if (!some) return std::nullopt;
-    time_point end = deadline_after(std::chrono::steady_clock::now(), time);
-    if (limit) end = std::min(end, limit->deadline());
-    items.add(std::move(some));
-    add_available<part>(q, count, items);
-    if (items.size() < count) {
-      const wait_limit both(limit ? limit->stop() : std::stop_token(), end);
-      try {
-        items.add(block_on_operation<part>(&both, where, &q, count - items.size()));
-      } catch (...) {  // the next call reports it
-        add_available<part>(q, count, items);
-      }
-    }
-    return std::move(items).take();
   }
 };
 

@@ -1,18 +1,17 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler_driver.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/clock.hpp"
+#include "leat/sim/simulated_process.hpp"
 
 namespace leat::sim {
 
@@ -31,21 +30,17 @@ class deadlock : public std::logic_error {
 ///
 /// Thread safety: like scheduler. Call the members that this class adds only on the thread that
 ///                drives it.
-class virtual_scheduler final : public scheduler {
+class virtual_scheduler final : public scheduler_driver {
  public:
-  virtual_scheduler() = default;
+  virtual_scheduler() : virtual_scheduler(nullptr) {}
+  /// Creates a scheduler of `process`, or of a process of its own if `process` is null.
+  explicit virtual_scheduler(simulated_process* process);
   ~virtual_scheduler();
 
   [[nodiscard]] time_point now() const noexcept override { return now_; }
 
-  /// Returns the wall-clock time, which may jump. It starts at 2000-01-01 00:00 UTC.
-  [[nodiscard]] wall_time_point wall_time() const noexcept override;
-  /// Sets the wall clock forward or back. Timers are not affected.
-  void jump_wall_clock(std::chrono::nanoseconds by) noexcept { wall_offset_ += by; }
-
-  [[nodiscard]] process_identity identity() const override { return identity_; }
-  /// Sets the process as which the program continues, for example another one after a crash.
-  void set_identity(process_identity identity) { identity_ = std::move(identity); }
+  /// Returns the process of this scheduler, whose time of day and identity can be changed.
+  [[nodiscard]] simulated_process& process() noexcept { return process_; }
 
   [[nodiscard]] bool is_simulated() const noexcept override { return true; }
   void work_started() noexcept override { live_.fetch_add(1, std::memory_order_relaxed); }
@@ -122,8 +117,8 @@ class virtual_scheduler final : public scheduler {
   std::vector<work_item*> pool_;  // ready items, oldest first
   time_point now_{};
   std::uint64_t first_order_now_ = 0;  // not above the order of the timers that were set at now_
-  std::chrono::nanoseconds wall_offset_{0};
-  process_identity identity_{"sim", 1};
+  simulated_process own_process_{now_};
+  simulated_process& process_;
   std::atomic<std::size_t> live_{0};
 };
 

@@ -13,6 +13,7 @@
 
 #include <asio/async_result.hpp>
 
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/wait_limit.hpp"
 #include "leat/base/internal/assert.hpp"
 #include "leat/sync/detail/broadcast_base.hpp"
@@ -86,7 +87,8 @@ class broadcast final : public detail::broadcast_base {
     ///
     /// Errors:       cancelled; the exceptions of the copy. The next call then returns the value.
     /// Cancellation: total: the value remains for the next call.
-    [[nodiscard]] auto next(std::source_location where = std::source_location::current()) {
+    [[nodiscard]] awaits<std::optional<item>> auto next(
+        std::source_location where = std::source_location::current()) {
       return await_operation<receive_operation>(where, checked(), position());
     }
 
@@ -97,17 +99,11 @@ class broadcast final : public detail::broadcast_base {
       return operation.result(wait_outcome::done);
     }
 
-    /// Waits like next(), and blocks the OS thread.
-    ///
-    /// Errors:       the errors of next(); with a limit, cancelled and deadline_exceeded.
-    /// Precondition: the thread does not run a scheduler.
-    std::optional<item> wait_next(std::source_location where = std::source_location::current()) {
-      return block_on_operation<receive_operation>(nullptr, where, checked(), position());
-    }
-    /// Overload with a limit: a stop token, a time or both.
-    std::optional<item> wait_next(const wait_limit& limit,
-                                  std::source_location where = std::source_location::current()) {
-      return block_on_operation<receive_operation>(&limit, where, checked(), position());
+    /// The blocking form of next() in 0.2.
+    template <std::convertible_to<wait_limit>... Limit>
+    [[deprecated("write leat::block_on(receiver.next(), limit)")]] std::optional<item> wait_next(
+        const Limit&... limit) {
+      return block_on(next(), limit...);
     }
 
     /// Waits like next(), with an Asio completion token; see semaphore::async_acquire(). The
@@ -169,7 +165,8 @@ class broadcast final : public detail::broadcast_base {
   /// Errors:       cancelled.
   /// Cancellation: total: a cancelled send sends nothing. select() does not accept it next to an
   ///               operation that cannot be undone.
-  [[nodiscard]] auto send(T value, std::source_location where = std::source_location::current()) {
+  [[nodiscard]] awaits<bool> auto send(
+      T value, std::source_location where = std::source_location::current()) {
     return await_operation<send_operation>(where, this, std::move(value));
   }
 
@@ -179,18 +176,11 @@ class broadcast final : public detail::broadcast_base {
     return this->try_store(std::addressof(value)) == send_result::sent;
   }
 
-  /// Sends a value like send(), and blocks the OS thread while it waits.
-  ///
-  /// Errors:       with a limit, cancelled and deadline_exceeded. In a thread of a coordinator,
-  ///               cancelled.
-  /// Precondition: the thread does not run a scheduler.
-  bool wait_send(T value, std::source_location where = std::source_location::current()) {
-    return block_on_operation<send_operation>(nullptr, where, this, std::move(value));
-  }
-  /// Overload with a limit: a stop token, a time or both.
-  bool wait_send(T value, const wait_limit& limit,
-                 std::source_location where = std::source_location::current()) {
-    return block_on_operation<send_operation>(&limit, where, this, std::move(value));
+  /// The blocking form of send() in 0.2.
+  template <std::convertible_to<wait_limit>... Limit>
+  [[deprecated("write leat::block_on(broadcast.send(...), limit)")]] bool wait_send(
+      T value, const Limit&... limit) {
+    return block_on(send(std::move(value)), limit...);
   }
 
   /// Sends a value like send(), with an Asio completion token; see semaphore::async_acquire().

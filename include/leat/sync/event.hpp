@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <source_location>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include <asio/async_result.hpp>
 
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/wait_limit.hpp"
 #include "leat/sync/synchronizer.hpp"
 
@@ -54,22 +56,16 @@ class event final : public synchronizer {
   ///
   /// Errors:       cancelled.
   /// Cancellation: total.
-  [[nodiscard]] auto wait(std::source_location where = std::source_location::current()) {
+  [[nodiscard]] awaits<void> auto wait(
+      std::source_location where = std::source_location::current()) {
     return await_operation<set_operation>(where, this);
   }
 
-  /// Waits like wait(), and blocks the OS thread.
-  ///
-  /// Errors:       with a limit, cancelled and deadline_exceeded. In a thread of a coordinator,
-  ///               cancelled.
-  /// Precondition: the thread does not run a scheduler.
-  void wait_blocking(std::source_location where = std::source_location::current()) {
-    block_on_operation<set_operation>(nullptr, where, this);
-  }
-  /// Overload with a limit: a stop token, a time or both.
-  void wait_blocking(const wait_limit& limit,
-                     std::source_location where = std::source_location::current()) {
-    block_on_operation<set_operation>(&limit, where, this);
+  /// The blocking form of wait() in 0.2.
+  template <std::convertible_to<wait_limit>... Limit>
+  [[deprecated("write leat::block_on(event.wait(), limit)")]] void wait_blocking(
+      const Limit&... limit) {
+    return block_on(wait(), limit...);
   }
 
   /// Waits like wait(), with an Asio completion token; see semaphore::async_acquire().

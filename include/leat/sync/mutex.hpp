@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <source_location>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include <asio/async_result.hpp>
 
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/wait_limit.hpp"
 #include "leat/sync/detail/semaphore_base.hpp"
 
@@ -60,7 +62,8 @@ class mutex final : public detail::semaphore_base {
   ///
   /// Errors:       cancelled.
   /// Cancellation: total: a cancelled lock() does not lock the mutex.
-  [[nodiscard]] auto lock(std::source_location where = std::source_location::current()) {
+  [[nodiscard]] awaits<guard> auto lock(
+      std::source_location where = std::source_location::current()) {
     return await_operation<lock_operation>(where, this);
   }
 
@@ -71,18 +74,11 @@ class mutex final : public detail::semaphore_base {
     return guard(*this);
   }
 
-  /// Locks the mutex like lock(), and blocks the OS thread while it waits.
-  ///
-  /// Errors:       with a limit, cancelled and deadline_exceeded. In a thread of a coordinator,
-  ///               cancelled.
-  /// Precondition: the thread does not run a scheduler.
-  [[nodiscard]] guard wait_lock(std::source_location where = std::source_location::current()) {
-    return block_on_operation<lock_operation>(nullptr, where, this);
-  }
-  /// Overload with a limit: a stop token, a time or both.
-  [[nodiscard]] guard wait_lock(const wait_limit& limit,
-                                std::source_location where = std::source_location::current()) {
-    return block_on_operation<lock_operation>(&limit, where, this);
+  /// The blocking form of lock() in 0.2.
+  template <std::convertible_to<wait_limit>... Limit>
+  [[deprecated("write leat::block_on(mutex.lock(), limit)")]] guard wait_lock(
+      const Limit&... limit) {
+    return block_on(lock(), limit...);
   }
 
   /// Locks the mutex like lock(), with an Asio completion token; see semaphore::async_acquire().

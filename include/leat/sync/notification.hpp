@@ -6,6 +6,7 @@
 
 #include <asio/async_result.hpp>
 
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/wait_limit.hpp"
 #include "leat/sync/synchronizer.hpp"
 
@@ -43,22 +44,9 @@ class notification final : public synchronizer {
   /// Errors:       cancelled.
   /// Cancellation: total. If the task is destroyed before it resumes, the next operation receives
   ///               the notification.
-  [[nodiscard]] auto wait(std::source_location where = std::source_location::current()) {
+  [[nodiscard]] awaits<void> auto wait(
+      std::source_location where = std::source_location::current()) {
     return await_operation<one_wait>(where, this);
-  }
-
-  /// Waits like wait(), and blocks the OS thread.
-  ///
-  /// Errors:       with a limit, cancelled and deadline_exceeded. In a thread of a coordinator,
-  ///               cancelled.
-  /// Precondition: the thread does not run a scheduler.
-  void wait_blocking(std::source_location where = std::source_location::current()) {
-    block_on_operation<one_wait>(nullptr, where, this);
-  }
-  /// Overload with a limit: a stop token, a time or both.
-  void wait_blocking(const wait_limit& limit,
-                     std::source_location where = std::source_location::current()) {
-    block_on_operation<one_wait>(&limit, where, this);
   }
 
   /// Waits like wait(), with an Asio completion token; see semaphore::async_acquire().

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 
 #include <asio/async_result.hpp>
 
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/wait_limit.hpp"
 #include "leat/base/internal/assert.hpp"
 #include "leat/sync/detail/oneshot_block.hpp"
@@ -100,7 +102,8 @@ struct oneshot {
     ///
     /// Errors:       cancelled.
     /// Cancellation: total.
-    [[nodiscard]] auto closed(std::source_location where = std::source_location::current()) {
+    [[nodiscard]] awaits<void> auto closed(
+        std::source_location where = std::source_location::current()) {
       return await_operation<closed_operation>(where, &checked());
     }
     /// Returns true if the receiver has left, or if this end has sent or belongs to no channel.
@@ -132,23 +135,17 @@ struct oneshot {
     ///
     /// Errors:       cancelled.
     /// Cancellation: total: the value stays in the channel, and the next call returns it.
-    [[nodiscard]] auto receive(std::source_location where = std::source_location::current()) {
+    [[nodiscard]] awaits<std::optional<T>> auto receive(
+        std::source_location where = std::source_location::current()) {
       return await_operation<receive_operation>(where, &checked());
     }
     /// Returns the value if it has been sent, without waiting.
     [[nodiscard]] std::optional<T> try_receive() noexcept { return checked().take(); }
-    /// Waits like receive(), and blocks the OS thread.
-    ///
-    /// Errors:       with a limit, cancelled and deadline_exceeded. In a thread of a coordinator,
-    ///               cancelled.
-    /// Precondition: the thread does not run a scheduler.
-    std::optional<T> wait_receive(std::source_location where = std::source_location::current()) {
-      return block_on_operation<receive_operation>(nullptr, where, &checked());
-    }
-    /// Overload with a limit: a stop token, a time or both.
-    std::optional<T> wait_receive(const wait_limit& limit,
-                                  std::source_location where = std::source_location::current()) {
-      return block_on_operation<receive_operation>(&limit, where, &checked());
+    /// The blocking form of receive() in 0.2.
+    template <std::convertible_to<wait_limit>... Limit>
+    [[deprecated("write leat::block_on(receiver.receive(), limit)")]] std::optional<T> wait_receive(
+        const Limit&... limit) {
+      return block_on(receive(), limit...);
     }
     /// Waits like receive(), with an Asio completion token; see semaphore::async_acquire(). The
     /// receiver must not be destroyed before the handler is called.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <limits>
 #include <source_location>
@@ -9,7 +10,8 @@
 
 #include <asio/async_result.hpp>
 
-#include "leat/async/dump/detail/recent_tasks.hpp"
+#include "leat/async/dump/internal/recent_tasks.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/wait_limit.hpp"
 #include "leat/sync/detail/semaphore_base.hpp"
 
@@ -72,8 +74,8 @@ class semaphore final : public detail::semaphore_base {
   /// Errors:       cancelled; invalid_argument if `count` is 0 or more than maximum().
   /// Cancellation: total: a cancelled acquire takes no permit. If it was the first to wait, later
   ///               ones may be served.
-  [[nodiscard]] auto acquire(std::size_t count = 1,
-                             std::source_location where = std::source_location::current()) {
+  [[nodiscard]] awaits<guard> auto acquire(
+      std::size_t count = 1, std::source_location where = std::source_location::current()) {
     return await_operation<acquire_operation>(where, *this, count);
   }
 
@@ -87,18 +89,11 @@ class semaphore final : public detail::semaphore_base {
     return operation.result(wait_outcome::done);
   }
 
-  /// Acquires `count` permits like acquire(), and blocks the OS thread while it waits.
-  ///
-  /// Errors:       the errors of acquire(); with a limit, cancelled and deadline_exceeded.
-  /// Precondition: the thread does not run a scheduler.
-  [[nodiscard]] guard wait_acquire(std::size_t count = 1,
-                                   std::source_location where = std::source_location::current()) {
-    return block_on_operation<acquire_operation>(nullptr, where, *this, count);
-  }
-  /// Overload with a limit: a stop token, a time or both.
-  [[nodiscard]] guard wait_acquire(std::size_t count, const wait_limit& limit,
-                                   std::source_location where = std::source_location::current()) {
-    return block_on_operation<acquire_operation>(&limit, where, *this, count);
+  /// The blocking form of acquire() in 0.2.
+  template <std::convertible_to<wait_limit>... Limit>
+  [[deprecated("write leat::block_on(semaphore.acquire(...), limit)")]] guard wait_acquire(
+      std::size_t count = 1, const Limit&... limit) {
+    return block_on(acquire(count), limit...);
   }
 
   /// Acquires `count` permits like acquire(), with an Asio completion token.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <source_location>
 #include <string>
@@ -8,7 +9,8 @@
 
 #include <asio/async_result.hpp>
 
-#include "leat/async/dump/detail/recent_tasks.hpp"
+#include "leat/async/dump/internal/recent_tasks.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/wait_limit.hpp"
 #include "leat/sync/detail/semaphore_base.hpp"
 
@@ -72,12 +74,14 @@ class shared_mutex final : public detail::semaphore_base {
   /// Errors:       cancelled.
   /// Cancellation: total: a cancelled lock() does not lock the mutex. Later readers that waited for
   ///               it are served.
-  [[nodiscard]] auto lock(std::source_location where = std::source_location::current()) {
+  [[nodiscard]] awaits<guard> auto lock(
+      std::source_location where = std::source_location::current()) {
     return await_operation<lock_operation<everything, guard>>(where, this);
   }
   /// Locks the mutex together with other readers, waiting until all writers who requested it
   /// earlier have unlocked it. Errors and cancellation: like lock().
-  [[nodiscard]] auto lock_shared(std::source_location where = std::source_location::current()) {
+  [[nodiscard]] awaits<shared_guard> auto lock_shared(
+      std::source_location where = std::source_location::current()) {
     return await_operation<lock_operation<1, shared_guard>>(where, this);
   }
 
@@ -94,24 +98,17 @@ class shared_mutex final : public detail::semaphore_base {
     return try_once<1, shared_guard>(where);
   }
 
-  /// Locks the mutex like lock(), and blocks the OS thread while it waits; see mutex::wait_lock().
-  [[nodiscard]] guard wait_lock(std::source_location where = std::source_location::current()) {
-    return block_on_operation<lock_operation<everything, guard>>(nullptr, where, this);
+  /// The blocking form of lock() in 0.2.
+  template <std::convertible_to<wait_limit>... Limit>
+  [[deprecated("write leat::block_on(mutex.lock(), limit)")]] guard wait_lock(
+      const Limit&... limit) {
+    return block_on(lock(), limit...);
   }
-  /// Overload with a limit: a stop token, a time or both.
-  [[nodiscard]] guard wait_lock(const wait_limit& limit,
-                                std::source_location where = std::source_location::current()) {
-    return block_on_operation<lock_operation<everything, guard>>(&limit, where, this);
-  }
-  /// Locks the mutex like lock_shared(), and blocks the OS thread while it waits.
-  [[nodiscard]] shared_guard wait_lock_shared(
-      std::source_location where = std::source_location::current()) {
-    return block_on_operation<lock_operation<1, shared_guard>>(nullptr, where, this);
-  }
-  /// Overload with a limit: a stop token, a time or both.
-  [[nodiscard]] shared_guard wait_lock_shared(
-      const wait_limit& limit, std::source_location where = std::source_location::current()) {
-    return block_on_operation<lock_operation<1, shared_guard>>(&limit, where, this);
+  /// The blocking form of lock_shared() in 0.2.
+  template <std::convertible_to<wait_limit>... Limit>
+  [[deprecated("write leat::block_on(mutex.lock_shared(), limit)")]] shared_guard wait_lock_shared(
+      const Limit&... limit) {
+    return block_on(lock_shared(), limit...);
   }
 
   /// Locks the mutex like lock(), with an Asio completion token; see semaphore::async_acquire().

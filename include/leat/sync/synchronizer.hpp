@@ -5,10 +5,10 @@
 #include <source_location>
 #include <string>
 
-#include "leat/async/dump/detail/live_object.hpp"
+#include "leat/async/dump/internal/live_object.hpp"
 #include "leat/async/operation/forms.hpp"
+#include "leat/async/scheduler/work_item.hpp"
 #include "leat/async/wait_target.hpp"
-#include "leat/async/work_item.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/base/internal/biased_mutex.hpp"
 #include "leat/sync/synchronizer_waiter.hpp"
@@ -19,7 +19,7 @@ namespace leat {
 ///
 /// A primitive defines when an operation can be served, and what it receives. These functions run
 /// under the lock and must not call the primitive or code of its user. Its operations derive from
-/// synchronizer_operation; their forms are await_operation(), initiate() and block_on_operation().
+/// synchronizer_operation; their forms are await_operation() and initiate().
 /// See docs/operations.md, which builds a latch.
 ///
 /// This class and synchronizer_waiter may change in 0.4.

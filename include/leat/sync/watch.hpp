@@ -13,6 +13,7 @@
 
 #include <asio/async_result.hpp>
 
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/task.hpp"
 #include "leat/async/wait_limit.hpp"
 #include "leat/sync/detail/watch_base.hpp"
@@ -23,11 +24,9 @@ namespace leat {
 ///
 ///     leat::watch<int> limit(8, "limit");
 ///     limit.set(16);                                                         // one task
-///     auto seen = limit.current();                                           // others
-///     while (auto next = co_await limit.changed(seen.version)) {
-///       seen = *next;
-///       apply(seen.value);
-///     }
+///     auto changes = limit.subscribe();                                      // others
+///     apply(changes.get());
+///     while (auto next = co_await changes.changed()) apply(*next);
 ///     co_await limit.wait_until([](int n) { return n >= 16; });
 ///
 /// A reader sees the latest value, not every value: changes that happen while it works are one
@@ -112,14 +111,22 @@ class watch final : public detail::watch_base {
     return {value_, version_};
   }
 
-  /// Waits until the version differs from `seen`, which a state contains.
+  class receiver;
+  /// Returns a reader that has seen the present value. It must not outlive the watch.
+  [[nodiscard]] receiver subscribe() noexcept {
+    const detail::biased_lock lock(mutex_);
+    return receiver(*this, version_);
+  }
+
+  /// Waits until the version differs from `seen`, which a state contains. A receiver remembers the
+  /// version itself.
   ///
   /// Returns the latest value, or an empty optional if the watch is closed and has no newer value.
   ///
   /// Errors:       cancelled; the exceptions of the copy. The next call then returns the value.
   /// Cancellation: total.
-  [[nodiscard]] auto changed(std::uint64_t seen,
-                             std::source_location where = std::source_location::current()) {
+  [[nodiscard]] awaits<std::optional<state>> auto changed(
+      std::uint64_t seen, std::source_location where = std::source_location::current()) {
     return await_operation<change_operation>(where, this, seen);
   }
 
@@ -130,18 +137,11 @@ class watch final : public detail::watch_base {
     return state{value_, version_};
   }
 
-  /// Waits like changed(), and blocks the OS thread.
-  ///
-  /// Errors:       the errors of changed(); with a limit, cancelled and deadline_exceeded.
-  /// Precondition: the thread does not run a scheduler.
-  std::optional<state> wait_changed(std::uint64_t seen,
-                                    std::source_location where = std::source_location::current()) {
-    return block_on_operation<change_operation>(nullptr, where, this, seen);
-  }
-  /// Overload with a limit: a stop token, a time or both.
-  std::optional<state> wait_changed(std::uint64_t seen, const wait_limit& limit,
-                                    std::source_location where = std::source_location::current()) {
-    return block_on_operation<change_operation>(&limit, where, this, seen);
+  /// The blocking form of changed() in 0.2.
+  template <std::convertible_to<wait_limit>... Limit>
+  [[deprecated("write leat::block_on(watch.changed(...), limit)")]] std::optional<state>
+  wait_changed(std::uint64_t seen, const Limit&... limit) {
+    return block_on(changed(seen), limit...);
   }
 
   /// Waits like changed(), with an Asio completion token; see semaphore::async_acquire().
@@ -201,12 +201,76 @@ class watch final : public detail::watch_base {
     std::uint64_t seen;
   };
 
+  // The change that a receiver waits for.
+  struct receive_operation : change_operation {
+    explicit receive_operation(receiver* r) noexcept
+        : change_operation{{r->watch_}, r->seen_}, by(r) {}
+    [[nodiscard]] std::optional<T> result(wait_outcome o) const {
+      std::optional<state> next = change_operation::result(o);
+      if (!next) return std::nullopt;
+      by->seen_ = next->version;
+      return std::move(next->value);
+    }
+
+    receiver* by;
+  };
+
   void replace(T& value) noexcept LEAT_REQUIRES(mutex_) {
     using std::swap;
     swap(value_, value);  // the caller destroys the old value after it has unlocked
   }
 
   T value_ LEAT_GUARDED_BY(mutex_);
+};
+
+/// A reader of a watch that remembers which value it has seen. It can be copied; the copy has seen
+/// the same value.
+///
+/// Thread safety: thread-compatible. Of one receiver, one operation at a time may wait.
+template <std::copyable T>
+class watch<T>::receiver {
+ public:
+  /// Waits until the value differs from the last one that this receiver has seen.
+  ///
+  /// Returns the latest value, or an empty optional if the watch is closed and has no newer value.
+  ///
+  /// Errors:       cancelled; the exceptions of the copy. The next call then returns the value.
+  /// Cancellation: total: the change stays unseen.
+  [[nodiscard]] awaits<std::optional<T>> auto changed(
+      std::source_location where = std::source_location::current()) {
+    return await_operation<receive_operation>(where, this);
+  }
+
+  /// Returns the latest value without waiting, or an empty optional if it has not changed.
+  [[nodiscard]] std::optional<T> try_changed() {
+    std::optional<state> next = watch_->try_changed(seen_);
+    if (!next) return std::nullopt;
+    seen_ = next->version;
+    return std::move(next->value);
+  }
+
+  /// Waits like changed(), with an Asio completion token; see semaphore::async_acquire(). The
+  /// receiver must not be destroyed before the handler is called.
+  ///
+  /// Completion:   void(std::error_code, std::optional<T>)
+  template <asio::completion_token_for<void(std::error_code, std::optional<T>)> Token>
+  auto async_changed(Token&& token, std::source_location where = std::source_location::current()) {
+    return initiate<receive_operation>(where, std::forward<Token>(token), this);
+  }
+
+  /// Returns a copy of the latest value, which counts as seen. Errors: the exceptions of the copy.
+  [[nodiscard]] T get() {
+    state now = watch_->current();
+    seen_ = now.version;
+    return std::move(now.value);
+  }
+
+ private:
+  friend class watch;
+  receiver(watch& w, std::uint64_t seen) noexcept : watch_(&w), seen_(seen) {}
+
+  watch* watch_;
+  std::uint64_t seen_;
 };
 
 }  // namespace leat

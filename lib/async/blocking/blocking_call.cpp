@@ -9,13 +9,13 @@
 #include <utility>
 
 #include "async/blocking/blocking_threads.hpp"
-#include "async/live_tasks_text.hpp"
+#include "async/internal/live_tasks_text.hpp"
 #include "base/internal/standard_error.hpp"
 #include "base/internal/thread_not_started.hpp"
-#include "leat/async/blocking/detail/blocking_calls.hpp"
+#include "leat/async/blocking/internal/blocking_calls.hpp"
 #include "leat/async/detail/task_local_node.hpp"
 #include "leat/async/dump/dump.hpp"
-#include "leat/async/loop/detail/event_loop_scheduler.hpp"
+#include "leat/async/loop/internal/event_loop_scheduler.hpp"
 #include "leat/async/wait_target.hpp"
 #include "leat/base/internal/assert.hpp"
 
@@ -229,6 +229,8 @@ namespace {
 void request_end_of_calls(blocking_calls& calls, scheduler&) noexcept { calls.request_end(); }
 
 }  // namespace
+
+const service_key blocking_calls::key;
 
 blocking_calls* blocking_calls::of(scheduler& s) {
   if (auto* const calls = s.find_service<blocking_calls>()) return calls;

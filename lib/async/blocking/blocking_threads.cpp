@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include "async/dump/process_snapshot.hpp"
+#include "async/dump/internal/process_snapshot.hpp"
 #include "base/text/text_in_seconds.hpp"
 #include "leat/async/task_context.hpp"
 #include "leat/async/task_scope.hpp"

@@ -5,10 +5,10 @@
 #include <iosfwd>
 #include <string>
 
-#include "async/blocking/worker_threads.hpp"
+#include "async/blocking/internal/worker_threads.hpp"
 #include "leat/async/blocking/blocking_pool.hpp"
 #include "leat/async/blocking/detail/blocking_call.hpp"
-#include "leat/async/dump/detail/live_object.hpp"
+#include "leat/async/dump/internal/live_object.hpp"
 
 namespace leat::detail {
 

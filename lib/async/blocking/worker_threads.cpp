@@ -1,4 +1,4 @@
-#include "async/blocking/worker_threads.hpp"
+#include "async/blocking/internal/worker_threads.hpp"
 
 #include <chrono>
 #include <pthread.h>

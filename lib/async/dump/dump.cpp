@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "async/dump/dump_collector.hpp"
-#include "async/dump/dump_printers.hpp"
-#include "async/live_tasks_text.hpp"
+#include "async/dump/internal/dump_printers.hpp"
+#include "async/internal/live_tasks_text.hpp"
 #include "base/internal/exception_in_flight.hpp"
 #include "base/internal/standard_error.hpp"
-#include "leat/async/detail/foreign_wait.hpp"
+#include "leat/async/detail/wait_on_foreign_awaitable.hpp"
 #include "leat/base/internal/assert.hpp"
 
 namespace leat {
@@ -70,7 +70,7 @@ void detail::print_late_task(const task_scope& scope, const std::source_location
   }
 }
 
-void detail::foreign_wait_destroyed(const wait_operation& w, const task_context& c) noexcept {
+void detail::foreign_awaitable_destroyed(const wait_operation& w, const task_context& c) noexcept {
   try {
     const std::string task = name_of(c);
     detail::print_stderr(

@@ -11,11 +11,11 @@
 #include <string_view>
 #include <utility>
 
-#include "async/dump/dump_printers.hpp"
+#include "async/dump/internal/dump_printers.hpp"
 #include "async/dump/live_objects.hpp"
 #include "async/dump/wait_cycles.hpp"
-#include "async/live_tasks_text.hpp"
-#include "async/scope_registry.hpp"
+#include "async/internal/live_tasks_text.hpp"
+#include "async/internal/scope_registry.hpp"
 #include "async/thread_registry.hpp"
 #include "leat/async/detail/task_local_node.hpp"
 #include "leat/async/task.hpp"
@@ -290,7 +290,10 @@ void dump_collector::add_threads(std::vector<scope_state>& all) {
   for (; p; p = thread_registry::next(*p)) {
     const auto scope = find(all, p->id().scope);
     if (scope == all.end()) continue;
-    thread_state state{p->id(), p->name(), p->started_elsewhere()};
+    thread_state state;
+    state.id = p->id();
+    state.name = p->name();
+    state.started_elsewhere = p->started_elsewhere();
     if (p->blocked_on()) {
       state.waiting =
           make_wait_state(*p->blocked_on(), std::chrono::steady_clock::now() - p->since());
@@ -357,7 +360,7 @@ void dump_collector::add_objects(const std::vector<scope_state>& scopes, process
 
 namespace {
 
-// Lists each scope below the task that created it.
+// Lists each scope below the task or thread that created it.
 class scope_tree {
  public:
   explicit scope_tree(std::vector<scope_state> all) : left_(std::move(all)) {}
@@ -367,11 +370,11 @@ class scope_tree {
         take([](const scope_state& s) { return s.parent == task_id{}; });
     // Scopes whose creating task has ended.
     std::vector<task_id> living;
-    for (const scope_state& s : left_) {
-      for (const task_state& t : s.tasks) living.push_back(t.id);
-    }
-    for (const scope_state& s : roots) {
-      for (const task_state& t : s.tasks) living.push_back(t.id);
+    for (const std::vector<scope_state>* const some : {&left_, &roots}) {
+      for (const scope_state& s : *some) {
+        for (const task_state& t : s.tasks) living.push_back(t.id);
+        for (const thread_state& t : s.threads) living.push_back(t.id);
+      }
     }
     auto orphans = take([&](const scope_state& s) {
       return std::find(living.begin(), living.end(), s.parent) == living.end();
@@ -392,10 +395,12 @@ class scope_tree {
   }
 
   void adopt(scope_state& s) {
-    for (task_state& t : s.tasks) {
-      t.scopes = take([&](const scope_state& made) { return made.parent == t.id; });
-      for (scope_state& made : t.scopes) adopt(made);
-    }
+    const auto adopt_below = [this](auto& maker) {
+      maker.scopes = take([&](const scope_state& made) { return made.parent == maker.id; });
+      for (scope_state& made : maker.scopes) adopt(made);
+    };
+    for (thread_state& t : s.threads) adopt_below(t);
+    for (task_state& t : s.tasks) adopt_below(t);
   }
 
   std::vector<scope_state> left_;

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "async/dump/process_snapshot.hpp"
+#include "async/dump/internal/process_snapshot.hpp"
 #include "async/dump_query.hpp"
 #include "leat/async/task_scope.hpp"
 

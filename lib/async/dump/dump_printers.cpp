@@ -1,4 +1,4 @@
-#include "async/dump/dump_printers.hpp"
+#include "async/dump/internal/dump_printers.hpp"
 
 #include <unistd.h>
 
@@ -57,6 +57,7 @@ class text_printer {
   void print_members(const scope_state& s, std::size_t depth) {
     for (const thread_state& t : s.threads) {
       out_ << indent(depth) << "thread " << t.name << ": " << to_text(t) << '\n';
+      for (const scope_state& made : t.scopes) print(made, depth + 1);
     }
     for (const task_state& t : s.tasks) {
       out_ << indent(depth) << t.name << ": ";
@@ -163,6 +164,7 @@ class json_printer {
     json_.begin_object().member("id", to_text(t.id)).member("name", t.name);
     json_.member("state", t.waiting ? "waiting" : t.started_elsewhere ? "unknown" : "running");
     print_wait(t.waiting);
+    print_array("scopes", t.scopes);
     json_.end_object();
   }
 

@@ -1,4 +1,4 @@
-#include "leat/async/dump/detail/live_object.hpp"
+#include "leat/async/dump/internal/live_object.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -4,8 +4,8 @@
 #include <mutex>
 #include <vector>
 
-#include "async/dump/process_snapshot.hpp"
-#include "leat/async/dump/detail/live_object.hpp"
+#include "async/dump/internal/process_snapshot.hpp"
+#include "leat/async/dump/internal/live_object.hpp"
 
 namespace leat::detail {
 

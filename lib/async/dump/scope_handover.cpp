@@ -1,12 +1,13 @@
-#include "leat/async/dump/detail/scope_handover.hpp"
+#include "leat/async/dump/internal/scope_handover.hpp"
 
 #include <chrono>
 #include <string>
 #include <thread>
 #include <utility>
 
-#include "async/live_tasks_text.hpp"
+#include "async/internal/live_tasks_text.hpp"
 #include "base/internal/standard_error.hpp"
+#include "leat/async/scheduler/scheduler_driver.hpp"
 
 namespace leat::detail {
 
@@ -52,14 +53,14 @@ bool scope_handover::end_tasks(task_scope& scope, scheduler& sched) noexcept {
   // A scheduler that is being destroyed resumes no task, but destroys it.
   const bool on_own_scheduler = here == &sched && !sched.is_ending();
   scope.request_scope_stop();
-  if (on_own_scheduler) sched.run_selected(&belongs_to, scope);
+  if (on_own_scheduler) scheduler_driver::run_selected(sched, &belongs_to, scope);
   if (here && here->is_simulated()) return scope.is_idle();
   // This turn may hold back wake-ups for tasks that the loop below waits for.
   if (here) here->flush_wakeups();
   auto print_at = std::chrono::steady_clock::now() + quiet_time;
   while (has_tasks_elsewhere(scope, sched)) {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
-    if (on_own_scheduler) sched.run_selected(&belongs_to, scope);
+    if (on_own_scheduler) scheduler_driver::run_selected(sched, &belongs_to, scope);
     if (here) here->flush_wakeups();
     if (std::chrono::steady_clock::now() < print_at) continue;
     print_remaining(scope);
@@ -72,7 +73,7 @@ bool scope_handover::end_tasks(task_scope& scope, scheduler& sched) noexcept {
     if (here) here->flush_wakeups();
   }
   // The last task of another thread may have woken one here.
-  if (on_own_scheduler) sched.run_selected(&belongs_to, scope);
+  if (on_own_scheduler) scheduler_driver::run_selected(sched, &belongs_to, scope);
   return scope.is_idle();
 }
 

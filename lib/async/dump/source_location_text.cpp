@@ -3,9 +3,9 @@
 #include <string_view>
 #include <utility>
 
-#include "async/dump/dump_printers.hpp"
-#include "async/dump/process_snapshot.hpp"
-#include "async/live_tasks_text.hpp"
+#include "async/dump/internal/dump_printers.hpp"
+#include "async/dump/internal/process_snapshot.hpp"
+#include "async/internal/live_tasks_text.hpp"
 #include "base/text/milliseconds_text.hpp"
 #include "leat/async/condition_wait.hpp"
 #include "leat/async/detail/joint_scope.hpp"

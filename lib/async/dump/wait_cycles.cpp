@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "async/dump/dump_printers.hpp"
+#include "async/dump/internal/dump_printers.hpp"
 
 namespace leat::detail {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "async/dump/process_snapshot.hpp"
+#include "async/dump/internal/process_snapshot.hpp"
 
 namespace leat::detail {
 

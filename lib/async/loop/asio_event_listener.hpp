@@ -6,7 +6,7 @@
 #include <asio/posix/stream_descriptor.hpp>
 
 #include "async/loop/handler_memory.hpp"
-#include "leat/async/loop/detail/event_loop_scheduler.hpp"
+#include "leat/async/loop/internal/event_loop_scheduler.hpp"
 
 namespace leat::detail {
 

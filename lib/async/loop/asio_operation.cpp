@@ -7,7 +7,7 @@
 
 #include "base/text/text_in_seconds.hpp"
 #include "leat/async/loop/partial_transfer.hpp"
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler_driver.hpp"
 #include "leat/async/wait_target.hpp"
 #include "leat/base/internal/assert.hpp"
 
@@ -43,7 +43,7 @@ void asio_operation_base::abandoned() noexcept {
   error_ = make_error_code(errc::cancelled);
   completed();
   // Otherwise the wait, and the scheduler with it, may be gone.
-  if (is_ending_here) sched.continue_end();
+  if (is_ending_here) scheduler_driver::continue_end(sched);
 }
 
 void asio_operation_base::request_end() noexcept {

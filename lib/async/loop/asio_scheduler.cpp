@@ -13,8 +13,8 @@
 #include "async/loop/asio_event_listener.hpp"
 #include "async/loop/handler_memory.hpp"
 #include "async/loop/handler_scheduler.hpp"
-#include "leat/async/loop/detail/event_loop_scheduler.hpp"
 #include "leat/async/loop/detail/pending_operations.hpp"
+#include "leat/async/loop/internal/event_loop_scheduler.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat {

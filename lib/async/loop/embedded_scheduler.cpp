@@ -99,7 +99,7 @@ embedded_scheduler::turn embedded_scheduler::run_ready(std::size_t max_items,
   const time_point deadline =
       max_time == duration::max() ? no_deadline : deadline_after(now(), max_time);
   turn end;
-  end.more = scheduler::run_ready(max_items, 0, deadline);
+  end.more = scheduler_driver::run_ready(max_items, 0, deadline);
   end.next = timers().earliest();
   if (end.more) signal();
   running_.store(false, std::memory_order_release);

@@ -1,4 +1,4 @@
-#include "leat/async/loop/detail/event_loop_scheduler.hpp"
+#include "leat/async/loop/internal/event_loop_scheduler.hpp"
 
 namespace leat::detail {
 
@@ -18,9 +18,7 @@ void event_loop_scheduler::remove(listening_object& object) noexcept {
 
 bool event_loop_scheduler::complete_services() noexcept {
   if (!is_of_this_process()) return false;
-  for (owned_service& owned : owned_) {
-    if (owned.service) owned.complete(owned.service.get(), *this);
-  }
+  for (const owned_service& owned : owned_) owned.complete(owned.service.get(), *this);
   return true;
 }
 
@@ -40,7 +38,7 @@ void event_loop_scheduler::end(std::string_view what) noexcept {
 }
 
 void event_loop_scheduler::on_tasks_ended() noexcept {
-  for (owned_service& owned : owned_) owned.service.reset();
+  owned_.clear();
   clear_services();
 }
 

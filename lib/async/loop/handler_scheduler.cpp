@@ -5,7 +5,7 @@
 #include <asio/io_context.hpp>
 
 #include "base/internal/held_during_fork.hpp"
-#include "leat/async/detail/foreign_coroutine_awaiter.hpp"
+#include "leat/async/detail/awaiter_in_foreign_coroutine.hpp"
 
 namespace leat::detail {
 namespace {

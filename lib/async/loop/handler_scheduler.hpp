@@ -2,7 +2,7 @@
 
 #include <asio/execution_context.hpp>  // declares asio::io_context
 
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 
 namespace leat::detail {
 

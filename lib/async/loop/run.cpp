@@ -12,7 +12,7 @@
 
 #include <asio/io_context.hpp>
 
-#include "async/live_tasks_text.hpp"
+#include "async/internal/live_tasks_text.hpp"
 #include "base/internal/standard_error.hpp"
 #include "base/text/seconds_text.hpp"
 #include "leat/async/condition_wait.hpp"

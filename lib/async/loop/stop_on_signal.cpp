@@ -20,8 +20,8 @@
 
 #include "async/loop/signal_set_counts.hpp"
 #include "base/internal/held_during_fork.hpp"
-#include "leat/async/loop/detail/event_loop_scheduler.hpp"
 #include "leat/async/loop/detail/signal_receiver.hpp"
+#include "leat/async/loop/internal/event_loop_scheduler.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat {
@@ -375,9 +375,9 @@ class stop_on_signal::simulated_state final : public state,
                                               private detail::signal_receiver,
                                               private work_item {
  public:
-  simulated_state(scheduler& sched, void* scope, stop_function stop,
+  simulated_state(scheduler& sched, process_environment& process, void* scope, stop_function stop,
                   std::span<const int> signals) noexcept
-      : signal_receiver(sched), scope_(scope), stop_(stop) {
+      : signal_receiver(process), scheduler_(sched), scope_(scope), stop_(stop) {
     for (const int signal : signals) signals_ |= signal_guards::signal_bit(signal);
     run_ = [](work_item& item) noexcept { static_cast<simulated_state&>(item).run(); };
   }
@@ -387,29 +387,30 @@ class stop_on_signal::simulated_state final : public state,
     return received_;
   }
 
+  // As in a process, see signal_guards: a signal of which the program does not know is passed on.
   void abandon() noexcept override {
-    const int unseen = seen_ ? 0 : received_;
+    const int unseen = seen_ || is_received_elsewhere() ? 0 : received_;
+    process_environment& all = process();
     abandoned_ = true;
     if (!under_way_) delete this;
-    if (unseen != 0) raise(unseen);
+    if (unseen != 0) static_cast<void>(all.raise(unseen));
   }
 
  private:
   ~simulated_state() = default;
 
-  // As in a process, see signal_guards.
-  static void set_seen(int signal) noexcept {
+  void set_seen(int signal) const noexcept {
     for (signal_receiver* r = first(); r; r = next(*r)) {
       auto& guard = static_cast<simulated_state&>(*r);
       if (guard.received_ == signal) guard.seen_ = true;
     }
   }
-  static void raise(int signal) noexcept {
+  [[nodiscard]] bool is_received_elsewhere() const noexcept {
     for (signal_receiver* r = first(); r; r = next(*r)) {
       const auto& guard = static_cast<const simulated_state&>(*r);
-      if (!guard.abandoned_ && guard.received_ == signal) return;
+      if (&guard != this && !guard.abandoned_ && guard.received_ == received_) return true;
     }
-    for (signal_receiver* r = first(); r; r = next(*r)) static_cast<void>(r->receive(signal));
+    return false;
   }
 
   [[nodiscard]] bool receive(int signal) noexcept override {
@@ -418,7 +419,7 @@ class stop_on_signal::simulated_state final : public state,
     }
     received_ = signal;
     under_way_ = true;
-    get_scheduler().post(*this);
+    scheduler_.post(*this);
     return true;
   }
 
@@ -432,6 +433,7 @@ class stop_on_signal::simulated_state final : public state,
     }
   }
 
+  scheduler& scheduler_;
   void* const scope_;
   const stop_function stop_;
   std::uint64_t signals_ = 0;
@@ -453,8 +455,8 @@ stop_on_signal::stop_on_signal(scheduler* sched, void* scope, stop_function stop
   }
   if (auto* const loop = dynamic_cast<detail::event_loop_scheduler*>(sched)) {
     state_ = new process_state(*loop, scope, stop, signals);
-  } else if (sched->is_simulated()) {
-    state_ = new simulated_state(*sched, scope, stop, signals);
+  } else if (auto* const process = sched->find_service<process_environment>()) {
+    state_ = new simulated_state(*sched, *process, scope, stop, signals);
   }
 }
 

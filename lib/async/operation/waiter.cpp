@@ -4,9 +4,9 @@
 #include <stop_token>
 #include <string>
 
-#include "async/dump/process_snapshot.hpp"
+#include "async/dump/internal/process_snapshot.hpp"
 #include "leat/async/detail/select_state.hpp"
-#include "leat/async/detail/thread_record.hpp"
+#include "leat/async/internal/thread_record.hpp"
 #include "leat/async/operation/detail/blocked_thread.hpp"
 #include "leat/async/operation/irrevocable.hpp"
 

@@ -9,7 +9,7 @@
 #include "async/tracing/installed_hooks.hpp"
 #include "base/internal/held_during_fork.hpp"
 #include "base/internal/never_destroyed.hpp"
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/task_context.hpp"
 #include "leat/async/wait_operation.hpp"
 #include "leat/base/internal/assert.hpp"
@@ -17,7 +17,7 @@
 
 namespace leat {
 
-constinit unsigned scheduler::hook_changes_ = 0;
+constinit unsigned detail::task_runner::hook_changes_ = 0;
 
 namespace detail {
 
@@ -111,26 +111,26 @@ void installed_hooks::ended(const task_context& task,
 
 }  // namespace detail
 
-unsigned scheduler::add_hook_changes(unsigned count) noexcept {
+unsigned detail::task_runner::add_hook_changes(unsigned count) noexcept {
   return __atomic_add_fetch(&hook_changes_, count, __ATOMIC_RELAXED);
 }
 
-void scheduler::use_newest_hooks_here() noexcept {
-  if (current_) current_->use_newest_hooks();
+void detail::task_runner::use_newest_hooks_here() noexcept {
+  if (scheduler* const here = scheduler::current()) here->use_newest_hooks();
 }
 
-void scheduler::use_newest_hooks() noexcept {
+void detail::task_runner::use_newest_hooks() noexcept {
   hooks_ = detail::installed_hooks::newest(seen_hook_changes_);
 }
 
-void scheduler::report_destroyed(const task_context& c,
-                                 const std::exception_ptr& error) const noexcept {
+void detail::task_runner::report_destroyed(const task_context& c,
+                                           const std::exception_ptr& error) const noexcept {
   hooks_->ended(c, error);
 }
 
 // The task may install or remove hooks, and so change hooks_.
-void scheduler::resume_with_hooks(std::coroutine_handle<> h, task_context* c,
-                                  bool starts) noexcept {
+void detail::task_runner::resume_with_hooks(std::coroutine_handle<> h, task_context* c,
+                                            bool starts) noexcept {
   if (c && starts) {
     hooks_->started(*c);
   } else if (c) {

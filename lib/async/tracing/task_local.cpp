@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "leat/async/detail/promise.hpp"
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/task_context.hpp"
 
 namespace leat {

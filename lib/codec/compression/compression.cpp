@@ -2,91 +2,92 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 #include <string>
 
-#include "codec/compression/deflate_header.hpp"
+#include "codec/compression/inflater.hpp"
 #include "leat/base/error.hpp"
-#include "leat/codec/compression/inflater.hpp"
+#include "leat/codec/compression/decompressor.hpp"
 #include "leat/codec/tfrecord/tfrecord.hpp"
 
 namespace leat {
 namespace {
 
-unsigned at(byte_view bytes, std::size_t index) noexcept {
-  return std::to_integer<unsigned>(bytes[index]);
+// All that the library knows of a compression.
+struct format_row : compression_format {
+  std::string_view magic;  // the first bytes of each file
+  // Used instead of `magic` if there is no such text.
+  detail::sample_match (*match)(byte_view beginning);
+  std::unique_ptr<decompressor> (*make)(compression format, const decompression_options& options);
+};
+
+// A new compression needs an enumerator, a row, and a source with its decompressor.
+constexpr std::array<format_row, 2> format_rows{{
+    {{compression::zlib, "ZLIB", {".zz", ".zlib"}}, "", detail::match_zlib, detail::make_inflater},
+    {{compression::gzip, "GZIP", {".gz"}}, "\x1f\x8b\x08", nullptr, detail::make_inflater},
+}};
+
+constexpr auto public_formats = [] {
+  std::array<compression_format, format_rows.size()> all;
+  std::ranges::copy(format_rows, all.begin());
+  return all;
+}();
+
+const format_row* find_format_row(compression type) noexcept {
+  const auto row = std::ranges::find(format_rows, type, &format_row::type);
+  return row != format_rows.end() ? &*row : nullptr;
 }
 
-// A header without a dictionary, for a window of any size, and a block of a type that exists.
-bool looks_like_zlib(byte_view bytes) noexcept {
-  detail::deflate_header header;
-  header.begin(compression::zlib);
-  if (bytes.size() < 3 || header.feed(bytes[0]) != detail::deflate_header::status::more) {
-    return false;
-  }
-  const bool block = (at(bytes, 2) & 6U) != 6U;
-  return header.feed(bytes[1]) == detail::deflate_header::status::complete && block;
-}
-
-// The size of a window of 32 KiB, which nearly all writers of zlib use.
-bool has_usual_window(byte_view bytes) noexcept { return at(bytes, 0) == 0x78; }
-
-// Inflates the first bytes of a possible zlib stream. Returns `truncated` if nothing contradicts
-// it.
-inflate_status try_to_inflate(byte_view bytes) {
-  byte_view in = bytes.first(std::min(bytes.size(), compression_sample_size));
-  inflater trial(compression::zlib);
-  std::array<std::byte, 1024> out;
-  inflate_result r;
-  do {
-    r = trial.inflate(in, out);
-    in = in.subspan(r.consumed);
-  } while (r.status == inflate_status::output_full);
-  return trial.finish().status;
-}
-
-// Data as long as a sample may be incomplete.
-bool inflates_as_zlib(byte_view bytes) {
-  const inflate_status end = try_to_inflate(bytes);
-  return end == inflate_status::complete ||
-         (end == inflate_status::truncated && bytes.size() >= compression_sample_size);
-}
-
-bool looks_like_gzip(byte_view bytes) noexcept {
-  return bytes.size() >= 3 && at(bytes, 0) == 0x1f && at(bytes, 1) == 0x8b && at(bytes, 2) == 8;
+detail::sample_match match_row(const format_row& row, byte_view beginning) {
+  if (row.match != nullptr) return row.match(beginning);
+  const std::string_view text = as_text(beginning).substr(0, row.magic.size());
+  if (!row.magic.starts_with(text)) return detail::sample_match::no;
+  return text.size() < row.magic.size() ? detail::sample_match::incomplete
+                                        : detail::sample_match::yes;
 }
 
 }  // namespace
 
+std::span<const compression_format> compression_formats() noexcept { return public_formats; }
+
 std::string_view to_string(compression c) noexcept {
-  switch (c) {
-    case compression::none: return "none";
-    case compression::zlib: return "ZLIB";
-    case compression::gzip: return "GZIP";
-  }
-  return "?";
+  if (c == compression::none) return "none";
+  const format_row* const row = find_format_row(c);
+  return row != nullptr ? row->name : "?";
 }
 
 compression parse_compression(std::string_view text) {
-  if (text.empty()) return compression::none;
-  for (const auto c : {compression::none, compression::zlib, compression::gzip}) {
-    if (text == to_string(c)) return c;
+  if (text.empty() || text == "none") return compression::none;
+  std::string names = "none";
+  for (const format_row& row : format_rows) {
+    if (text == row.name) return row.type;
+    names.append(", ").append(row.name);
   }
-  throw failure(errc::invalid_argument, "unknown compression '" + std::string(text) +
-                                            "': use none, ZLIB, GZIP or an empty string");
+  throw failure(errc::invalid_argument, "unknown compression '" + std::string(text) + "': use " +
+                                            names + " or an empty string");
+}
+
+std::unique_ptr<decompressor> make_decompressor(compression format,
+                                                const decompression_options& options) {
+  const format_row* const row = find_format_row(format);
+  if (row == nullptr) {
+    throw failure(errc::invalid_argument,
+                  "make_decompressor: format is compression::none, which needs no decompressor");
+  }
+  options.check("make_decompressor");
+  return row->make(format, options);
 }
 
 compression detect_compression(byte_view beginning) {
-  if (looks_like_gzip(beginning)) return compression::gzip;
-  if (!looks_like_zlib(beginning)) return compression::none;
-  const bool zlib = has_usual_window(beginning) || inflates_as_zlib(beginning);
-  return zlib ? compression::zlib : compression::none;
+  for (const format_row& row : format_rows) {
+    if (match_row(row, beginning) == detail::sample_match::yes) return row.type;
+  }
+  return compression::none;
 }
 
 bool needs_larger_sample(byte_view beginning) {
-  if (beginning.size() < 3) return true;
-  return beginning.size() < compression_sample_size && looks_like_zlib(beginning) &&
-         !has_usual_window(beginning) && try_to_inflate(beginning) == inflate_status::truncated;
+  return std::ranges::any_of(format_rows, [&](const format_row& row) {
+    return match_row(row, beginning) == detail::sample_match::incomplete;
+  });
 }
 
 compression detect_tfrecord_compression(byte_view beginning) {

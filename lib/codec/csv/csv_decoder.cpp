@@ -6,8 +6,8 @@
 
 #include "codec/csv/csv_block.hpp"
 #include "codec/csv/csv_splitter.hpp"
-#include "codec/csv/csv_text.hpp"
 #include "codec/csv/csv_values.hpp"
+#include "codec/csv/internal/csv_text.hpp"
 #include "codec/excerpt.hpp"
 #include "codec/record_count_context.hpp"
 #include "leat/base/error.hpp"

@@ -1,9 +1,9 @@
-#include "codec/csv/csv_record_splitter.hpp"
+#include "codec/csv/internal/csv_record_splitter.hpp"
 
 #include <algorithm>
 #include <array>
 
-#include "codec/csv/csv_text.hpp"
+#include "codec/csv/internal/csv_text.hpp"
 #include "codec/text/byte_masks.hpp"
 
 namespace leat::detail {

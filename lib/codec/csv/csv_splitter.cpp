@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "codec/csv/csv_text.hpp"
+#include "codec/csv/internal/csv_text.hpp"
 #include "codec/text/byte_masks.hpp"
 #include "leat/codec/decode_error.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "codec/text/parse_four_numbers_avx2.hpp"
 #include "codec/text/parse_number_avx2.hpp"
-#include "tensor/tensor_builder.hpp"
+#include "tensor/internal/tensor_builder.hpp"
 
 namespace leat::detail {
 namespace {

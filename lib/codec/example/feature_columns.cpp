@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "leat/codec/decode_error.hpp"
-#include "tensor/tensor_builder.hpp"
+#include "tensor/internal/tensor_builder.hpp"
 
 namespace leat::detail {
 namespace {

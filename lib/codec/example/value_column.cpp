@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "tensor/tensor_builder.hpp"
+#include "tensor/internal/tensor_builder.hpp"
 
 namespace leat::detail {
 

@@ -1,4 +1,4 @@
-#include "codec/text/line_splitter.hpp"
+#include "codec/text/internal/line_splitter.hpp"
 
 #include <algorithm>
 #include <array>

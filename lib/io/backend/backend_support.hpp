@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-#include "leat/async/loop/detail/event_loop_scheduler.hpp"
-#include "leat/io/backend/file_backend.hpp"
+#include "leat/async/loop/internal/event_loop_scheduler.hpp"
+#include "leat/files/file_backend.hpp"
 
 namespace leat::detail {
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include "files/internal/buffer_ownership.hpp"
 #include "io/backend/backend_support.hpp"
-#include "io/backend/buffer_ownership.hpp"
 #include "io/backend/worker_pool.hpp"
 #include "leat/base/internal/assert.hpp"
 

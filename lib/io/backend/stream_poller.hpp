@@ -7,7 +7,7 @@
 #include <poll.h>
 
 #include "leat/base/internal/descriptor.hpp"
-#include "leat/io/backend/file_backend.hpp"
+#include "leat/files/file_backend.hpp"
 
 namespace leat::detail {
 

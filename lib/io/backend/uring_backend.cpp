@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/internal/fork_generation.hpp"
-#include "io/backend/buffer_ownership.hpp"
+#include "files/internal/buffer_ownership.hpp"
 #include "io/backend/uring_requests.hpp"
 #include "io/backend/worker_pool.hpp"
 #include "leat/base/internal/assert.hpp"

@@ -4,7 +4,7 @@
 
 #include <liburing.h>
 
-#include "leat/io/backend/file_backend.hpp"
+#include "leat/files/file_backend.hpp"
 
 namespace leat::detail {
 

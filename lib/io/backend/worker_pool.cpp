@@ -7,8 +7,8 @@
 #include <system_error>
 
 #include "base/internal/fork_generation.hpp"
+#include "files/internal/buffer_ownership.hpp"
 #include "io/backend/backend_support.hpp"
-#include "io/backend/buffer_ownership.hpp"
 #include "leat/base/internal/assert.hpp"
 
 namespace leat::detail {

@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <memory>
 
-#include "async/blocking/worker_threads.hpp"
+#include "async/blocking/internal/worker_threads.hpp"
 #include "io/backend/stream_poller.hpp"
-#include "leat/io/backend/file_backend.hpp"
+#include "leat/files/file_backend.hpp"
 
 namespace leat::detail {
 

@@ -1,9 +1,11 @@
-#include "leat/io/file/detail/atomic_file.hpp"
+#include "leat/io/file/internal/atomic_file.hpp"
 
 #include <utility>
 
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/internal/assert.hpp"
+#include "leat/io/backend/get_file_backend.hpp"
 
 namespace leat::detail {
 namespace {
@@ -31,6 +33,9 @@ task<atomic_file> atomic_file::create(std::string path) {
   if (path.empty()) {
     throw failure(errc::invalid_argument, "'': cannot write a file with an empty path");
   }
+  // Otherwise the rename would fail only when the file is complete.
+  require_capability(path, get_file_backend(this_task::get_scheduler()).backend_for(path),
+                     &file_capabilities::rename);
   co_await require_replaceable(path);
   path += ".partial";
   for (int i = 0;; ++i) {

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/base/internal/assert.hpp"
 
 namespace leat::detail {

@@ -13,7 +13,8 @@
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/internal/assert.hpp"
-#include "leat/io/file/detail/atomic_file.hpp"
+#include "leat/io/backend/get_file_backend.hpp"
+#include "leat/io/file/internal/atomic_file.hpp"
 
 namespace leat {
 
@@ -113,6 +114,16 @@ void detail::throw_file_error(std::int64_t negative_errno, std::string_view path
   std::rethrow_exception(file_error(negative_errno, path, what));
 }
 
+void detail::require_capability(const std::string& path, const file_backend& backend,
+                                bool file_capabilities::* capability) {
+  if (backend.capabilities().*capability) return;
+  const char* const what = capability == &file_capabilities::lock     ? "lock"
+                           : capability == &file_capabilities::rename ? "rename"
+                                                                      : "truncate";
+  throw failure(errc::unimplemented, path + ": file backend '" + std::string(backend.name()) +
+                                         "' cannot " + what + " files");
+}
+
 void detail::check_path(const std::string& path) {
   if (path.find('\0') == std::string::npos) return;
   throw failure(errc::invalid_argument, std::string(path.c_str()) + ": path contains a NUL byte");
@@ -139,7 +150,7 @@ file_request make_handle_request(op what, int handle) {
 
 task<std::int64_t> execute_request(file_request request, std::string_view path,
                                    std::source_location where) {
-  file_backend& backend = get_file_backend(this_task::get_scheduler());
+  file_backend& backend = get_file_backend(this_task::get_scheduler()).backend_for(request.path);
   co_return co_await file_operation(backend, request, path, where);
 }
 
@@ -200,7 +211,8 @@ task<file> file::open(std::string path, open_mode mode, std::source_location whe
   file f;
   f.path_ = std::move(path);
   // The object that closes the file exists before the file is opened.
-  f.open_ = std::make_shared<detail::file_handle>(get_file_backend(this_task::get_scheduler()), -1);
+  file_backend& home = get_file_backend(this_task::get_scheduler());
+  f.open_ = std::make_shared<detail::file_handle>(home, home.backend_for(f.path_), -1);
   file_request request = make_path_request(op::open, f.path_);
   request.flags = to_open_flags(mode);
   request.status = &f.status_;
@@ -255,6 +267,7 @@ task<void> file::write_at(std::uint64_t offset, std::span<const std::byte> from,
 
 task<void> file::truncate(std::uint64_t size, std::source_location where) {
   const detail::file_handle::operation_guard open = begin_operation();
+  detail::require_capability(path_, open->backend, &file_capabilities::truncate);
   file_request request = make_handle_request(op::truncate, open->number);
   request.offset = size;
   const auto r = co_await file_operation(open->backend, request, path_, where);
@@ -265,6 +278,7 @@ task<void> file::truncate(std::uint64_t size, std::source_location where) {
 
 task<bool> file::try_lock(std::source_location where) {
   const detail::file_handle::operation_guard open = begin_operation();
+  detail::require_capability(path_, open->backend, &file_capabilities::lock);
   const file_request request = make_handle_request(op::lock, open->number);
   const auto r = co_await file_operation(open->backend, request, path_, where);
   if (r < 0 && r != -EBUSY) detail::throw_file_error(r, path_, "cannot lock");
@@ -327,6 +341,15 @@ task<std::vector<std::string>> list_directory(std::string path) {
 task<void> rename_file(std::string from, std::string to) {
   file_request request = make_path_request(op::rename, from);
   request.new_path = make_path_request(op::rename, to).path;
+  file_backend& home = get_file_backend(this_task::get_scheduler());
+  file_backend& backend = home.backend_for(from);
+  detail::require_capability(from, backend, &file_capabilities::rename);
+  if (file_backend& other = home.backend_for(to); &other != &backend) {
+    detail::throw_file_error(-EXDEV, from,
+                             "cannot rename to " + to + ", from file backend '" +
+                                 std::string(backend.name()) + "' to '" +
+                                 std::string(other.name()) + "'");
+  }
   const auto r = co_await execute_request(request, from, std::source_location::current());
   if (r < 0) detail::throw_file_error(r, from, "cannot rename to " + to);
 }

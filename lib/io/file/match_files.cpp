@@ -191,7 +191,7 @@ std::string escape_pattern(std::string_view name) {
   return pattern;
 }
 
-task<std::vector<std::string>> match_files(braced<std::vector<std::string>> patterns,
+task<std::vector<std::string>> match_files(option_list<std::string> patterns,
                                            match_options options) {
   std::vector<std::string> all;
   for (const std::string& pattern : patterns) {

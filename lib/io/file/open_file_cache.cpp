@@ -106,7 +106,7 @@ bool open_file_cache::is_same_file(std::size_t n, const file_handle& opened,
 std::int64_t open_file_cache::adopt(std::size_t n, std::int64_t result,
                                     const file_status& found) noexcept {
   if (result < 0) return result;
-  file_handle opened(handles_[n]->backend, static_cast<int>(result));
+  file_handle opened(handles_[n]->home, handles_[n]->backend, static_cast<int>(result));
   if (!is_same_file(n, opened, found)) return -ESTALE;
   if (is_open(n)) return 0;
   handles_[n]->number = std::exchange(opened.number, -1);

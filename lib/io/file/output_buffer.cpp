@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "leat/async/detail/yield_turn.hpp"
+#include "leat/async/internal/yield_turn.hpp"
 
 namespace leat::detail {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "io/file/batched_reads.hpp"
 #include "io/index/gather_plan.hpp"
-#include "leat/async/detail/yield_turn.hpp"
+#include "leat/async/internal/yield_turn.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
 #include "leat/io/reader/quarantine_log.hpp"

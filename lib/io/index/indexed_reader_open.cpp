@@ -69,7 +69,7 @@ void indexed_reader::check_ranks() const {
                     (by_files ? ": use shard_by::records" : ": use fewer ranks"));
 }
 
-task<std::unique_ptr<indexed_reader>> indexed_reader::open(braced<std::vector<std::string>> paths,
+task<std::unique_ptr<indexed_reader>> indexed_reader::open(option_list<std::string> paths,
                                                            indexed_reader_options options,
                                                            std::source_location where) {
   check_options(options);

@@ -6,7 +6,7 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "leat/base/error.hpp"
-#include "leat/io/index/detail/epoch_limits.hpp"
+#include "leat/io/index/internal/epoch_limits.hpp"
 
 namespace leat {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "leat/base/error.hpp"
-#include "leat/io/index/detail/epoch_limits.hpp"
 #include "leat/io/index/indexed_reader_state.hpp"
+#include "leat/io/index/internal/epoch_limits.hpp"
 
 namespace leat {
 namespace {

@@ -8,11 +8,11 @@
 
 #include "base/internal/error_text.hpp"
 #include "io/file/open_file_cache.hpp"
-#include "leat/async/detail/yield_turn.hpp"
+#include "leat/async/internal/yield_turn.hpp"
 #include "leat/base/error.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
 #include "leat/codec/compression/compression.hpp"
-#include "leat/io/file/detail/atomic_file.hpp"
+#include "leat/io/file/internal/atomic_file.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/io/stream/detail/read_ahead.hpp"
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "codec/csv/csv_record_splitter.hpp"
-#include "codec/csv/csv_text.hpp"
+#include "codec/csv/internal/csv_record_splitter.hpp"
+#include "codec/csv/internal/csv_text.hpp"
 #include "io/reader/record_reader_definitions.hpp"
 
 namespace leat {
@@ -46,8 +46,8 @@ csv_framing::csv_framing(const options& o, std::string_view path) : options_(o) 
 
 decompressed_stream_options csv_framing::stream(const file_status&) const noexcept {
   return {.read = options_.read,
-          .compression_type = options_.compression_type,
-          .inflate = options_.inflate};
+          .compression = options_.compression,
+          .decompression = options_.decompression};
 }
 
 framing_result csv_framing::find(const framing_input& input, std::vector<view>& records) const {

@@ -6,6 +6,7 @@
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/internal/assert.hpp"
+#include "leat/io/backend/get_file_backend.hpp"
 
 namespace leat {
 
@@ -78,14 +79,14 @@ bool file_prefetcher::read_or_add(std::string path, loaded_file& out) {
   r.flags = detail::prefetch_open_flags;
   r.path = path.c_str();
   r.status = &found;
+  file_backend& from = all.backend->backend_for(path);
   const bool others =
       !files_.empty() || all.copied >= detail::max_prefetch_per_turn || all.options.direct;
-  if (others || path.find('\0') != std::string::npos || !all.backend->try_complete(r) ||
-      r.result < 0) {
+  if (others || path.find('\0') != std::string::npos || !from.try_complete(r) || r.result < 0) {
     add(std::move(path));
     return false;
   }
-  detail::file_handle file(*all.backend, static_cast<int>(r.result));
+  detail::file_handle file(*all.backend, from, static_cast<int>(r.result));
   file.was_read_from_cache = true;
   detail::chunk_reference memory;
   const std::uint64_t most =
@@ -100,7 +101,7 @@ bool file_prefetcher::read_or_add(std::string path, loaded_file& out) {
     r.data = memory->body();
     r.size = static_cast<std::size_t>(found.size);
     r.offset = 0;
-    if (all.backend->try_complete(r) && r.result == static_cast<std::int64_t>(r.size)) {
+    if (from.try_complete(r) && r.result == static_cast<std::int64_t>(r.size)) {
       all.copied += r.size;
       out.path_ = std::move(path);
       out.contents_ = byte_view(memory->body(), r.size);

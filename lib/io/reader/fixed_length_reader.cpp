@@ -28,8 +28,8 @@ fixed_length_framing::fixed_length_framing(const options& o, std::string_view pa
 
 decompressed_stream_options fixed_length_framing::stream(const file_status&) const noexcept {
   return {.read = options_.read,
-          .compression_type = options_.compression_type,
-          .inflate = options_.inflate};
+          .compression = options_.compression,
+          .decompression = options_.decompression};
 }
 
 framing_result fixed_length_framing::find(const framing_input& input,

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "codec/text/line_splitter.hpp"
+#include "codec/text/internal/line_splitter.hpp"
 #include "io/reader/record_reader_definitions.hpp"
 
 namespace leat {
@@ -22,8 +22,8 @@ line_framing::line_framing(const options& o, std::string_view path) : options_(o
 
 decompressed_stream_options line_framing::stream(const file_status&) const noexcept {
   return {.read = options_.read,
-          .compression_type = options_.compression_type,
-          .inflate = options_.inflate};
+          .compression = options_.compression,
+          .decompression = options_.decompression};
 }
 
 namespace {

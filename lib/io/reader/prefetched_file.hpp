@@ -141,7 +141,7 @@ struct file_prefetcher::entry final : file_request,
   }
 
   void cancel_read() noexcept {
-    if (at == state::reading && self && !paused) all->backend->cancel(*this);
+    if (at == state::reading && self && !paused) file->backend.cancel(*this);
   }
 
   std::string name;
@@ -181,9 +181,9 @@ struct file_prefetcher::entry final : file_request,
     ++all->open;
     open_number = ++all->open_count;
     was_alone = all->open == 1;
-    file.emplace(*all->backend, -1);
+    file.emplace(*all->backend, all->backend->backend_for(name), -1);
     flags = detail::prefetch_open_flags;
-    is_blocking = !all->backend->uses_descriptors();
+    is_blocking = !file->backend.uses_descriptors();
     is_direct = false;
     at = state::opening;
   }
@@ -219,14 +219,15 @@ struct file_prefetcher::entry final : file_request,
     check_size(found.size);
     if (all->options.direct && found.size > 0) {
       if (!is_blocking) is_blocking = detail::set_blocking(file->number, flags);
-      is_direct = all->backend->set_direct(file->number, true) == 0;
+      is_direct =
+          file->backend.capabilities().direct && file->backend.set_direct(file->number, true) == 0;
     }
     return start_read();
   }
 
   // Reads the rest of the file through the page cache.
   void end_direct() noexcept {
-    static_cast<void>(all->backend->set_direct(file->number, false));
+    static_cast<void>(file->backend.set_direct(file->number, false));
     is_direct = false;
   }
 
@@ -312,7 +313,7 @@ struct file_prefetcher::entry final : file_request,
   // Returns true if the result is available.
   bool issue() noexcept {
     if (!(is_direct && what == file_request::operation::read) &&
-        all->backend->try_complete(*this)) {
+        file->backend.try_complete(*this)) {
       if (what != file_request::operation::read) return true;
       file->was_read_from_cache = true;
       all->copied += static_cast<std::size_t>(result);
@@ -333,13 +334,13 @@ struct file_prefetcher::entry final : file_request,
       completion_scheduler->post(*this);
     } else {
       ++all->under_way;
-      all->backend->submit(*this);
+      file->backend.submit(*this);
     }
     return false;
   }
 
   void on_complete() noexcept {
-    if (resubmit(*all->backend)) return;
+    if (resubmit(file->backend)) return;
     std::shared_ptr<entry> alive = std::move(self);
     scheduler& here = *completion_scheduler;
     if (!std::exchange(paused, false)) --all->under_way;

@@ -15,8 +15,8 @@
 #include "leat/io/reader/corruption.hpp"
 #include "leat/io/reader/detail/range_checksums.hpp"
 #include "leat/io/reader/record_batch.hpp"
-#include "leat/io/stream/detail/decompressed_stream.hpp"
 #include "leat/io/stream/detail/framing_types.hpp"
+#include "leat/io/stream/internal/decompressed_stream.hpp"
 
 namespace leat::detail {
 

@@ -8,7 +8,7 @@
 
 #include "io/reader/record_framing.hpp"
 #include "io/reader/record_resync.hpp"
-#include "leat/async/detail/yield_turn.hpp"
+#include "leat/async/internal/yield_turn.hpp"
 #include "leat/base/error.hpp"
 #include "leat/io/reader/quarantine_log.hpp"
 #include "leat/io/reader/record_reader.hpp"
@@ -170,7 +170,7 @@ bool basic_record_reader<F>::find(batch_type& batch) {
   detail::framing_result result;
   try {
     result = framing_.find({bytes, left(), in_header ? to_skip_ : 0, index, searched_,
-                            stream_.is_inflated(), offset, state_},
+                            stream_.is_compressed(), offset, state_},
                            batch.records_);
   } catch (...) {  // lack of memory: the next call finds them again
     batch.clear();

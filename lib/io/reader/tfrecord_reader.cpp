@@ -5,7 +5,7 @@
 
 #include "base/text/hex.hpp"
 #include "io/reader/record_reader_definitions.hpp"
-#include "leat/async/detail/yield_turn.hpp"
+#include "leat/async/internal/yield_turn.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
 
 namespace leat {
@@ -34,8 +34,8 @@ record_corruption make_scan_corruption(const tfrecord_scan& scan, const framing_
   d.actual_crc = wrong.actual;
   d.what = "checksum of the length is wrong: " + to_text(wrong);
   if (input.index == 0) {
-    d.what += input.inflated ? "; the inflated data may not be a TFRecord file"
-                             : "; the file may be compressed, or not a TFRecord file";
+    d.what += input.decompressed ? "; the decompressed data may not be a TFRecord file"
+                                 : "; the file may be compressed, or not a TFRecord file";
   }
   return d;
 }
@@ -57,8 +57,8 @@ tfrecord_framing::tfrecord_framing(const options& o, std::string_view path) : op
 
 decompressed_stream_options tfrecord_framing::stream(const file_status&) const noexcept {
   return {.read = options_.read,
-          .compression_type = options_.compression_type,
-          .inflate = options_.inflate,
+          .compression = options_.compression,
+          .decompression = options_.decompression,
           .detect = &detect_tfrecord_compression,
           .tolerate_truncation = options_.tolerate_truncated_tail};
 }

@@ -14,12 +14,12 @@ whole_file_framing::whole_file_framing(const options& o, std::string_view path) 
 // One piece, which then need not be copied together.
 decompressed_stream_options whole_file_framing::stream(const file_status& status) const noexcept {
   // A file that turns out to be compressed needs several pieces of this size.
-  const std::uint64_t largest_piece = std::uint64_t{1} << (options_.compression_type ? 30 : 26);
+  const std::uint64_t largest_piece = std::uint64_t{1} << (options_.compression ? 30 : 26);
   decompressed_stream_options o{.read = options_.read,
-                                .compression_type = options_.compression_type,
-                                .inflate = options_.inflate};
+                                .compression = options_.compression,
+                                .decompression = options_.decompression};
   const bool plain =
-      o.compression_type.value_or(compression::none) == compression::none && status.size > 0;
+      o.compression.value_or(compression::none) == compression::none && status.size > 0;
   if (plain && status.size <= options_.max_file_size) {
     o.read.chunk_size = static_cast<std::size_t>(std::min(status.size, largest_piece));
     o.read.depth = 1;

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 
 #include "base/internal/huge_page.hpp"
-#include "io/backend/buffer_ownership.hpp"
+#include "files/internal/buffer_ownership.hpp"
 
 namespace leat::detail {
 namespace {

@@ -44,7 +44,7 @@ std::size_t useful_chunk_size(const read_options& options, const file& f) {
 bool try_direct(const read_options& options, const file& f) noexcept {
   if (!options.direct || f.status().size == 0) return false;
   const file_handle& open = *f.open_handle();
-  return open.backend.set_direct(open.number, true) == 0;
+  return open.backend.capabilities().direct && open.backend.set_direct(open.number, true) == 0;
 }
 
 // A file without a size is read in sequence: its end, and so the offset of the next read, is known

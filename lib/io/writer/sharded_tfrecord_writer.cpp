@@ -79,7 +79,7 @@ sharded_tfrecord_writer::sharded_tfrecord_writer(std::string prefix,
 void sharded_tfrecord_writer::add_shard() {
   const tfrecord_writer_options& o = options_.file;
   shard s;
-  s.output.emplace(o.compression_type, o.deflate, o.buffer_size, o.output_buffer_size);
+  s.output.emplace(o.compression, o.deflate, o.buffer_size, o.output_buffer_size);
   if (o.index) s.index.emplace();
   shards_.push_back(std::move(s));
 }
@@ -89,7 +89,7 @@ bool sharded_tfrecord_writer::is_full(const shard& s, std::size_t payload_size) 
   if (s.records >= options_.max_records) return true;
   const std::uint64_t size = s.output->file_size();
   if (size >= options_.max_bytes) return true;
-  return options_.file.compression_type == compression::none &&
+  return options_.file.compression == compression::none &&
          payload_size + tfrecord_overhead > options_.max_bytes - size;
 }
 

@@ -11,7 +11,7 @@
 #include "io/writer/tfrecord_options.hpp"
 #include "leat/base/error.hpp"
 #include "leat/codec/compression/compression.hpp"
-#include "leat/io/file/detail/atomic_file.hpp"
+#include "leat/io/file/internal/atomic_file.hpp"
 #include "leat/io/index/tfrecord_index_file.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 
@@ -159,6 +159,8 @@ task<tfrecord_appender> tfrecord_appender::open(std::string path,
   detail::check_size(options.buffer_size, 0, "tfrecord_appender_options::buffer_size", path);
   auto n = co_await note::make(path);
   file f = co_await file::open(std::move(path), open_mode::read_write);
+  // Otherwise an append that fails could not be undone.
+  detail::require_capability(f.path(), f.open_handle()->backend, &file_capabilities::truncate);
   co_await check_kind(f);
   std::optional<detail::sidecar_index> index;
   if (options.index) {

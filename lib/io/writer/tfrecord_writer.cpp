@@ -31,7 +31,7 @@ void detail::check(const tfrecord_writer_options& options, const std::string& pa
                                               ": tfrecord_writer_options::flush_mode must not be "
                                               "finish: use close() to finish the stream");
   }
-  if (options.index && options.compression_type != compression::none) {
+  if (options.index && options.compression != compression::none) {
     throw failure(errc::invalid_argument, path +
                                               ": tfrecord_writer_options::index is not supported "
                                               "for a compressed file: set compression::none");
@@ -54,7 +54,7 @@ void detail::append_record(output_buffer& to, std::optional<sidecar_index>& inde
 
 task<tfrecord_writer> tfrecord_writer::open(std::string path, tfrecord_writer_options options) {
   detail::check(options, path);
-  detail::output_buffer output(options.compression_type, options.deflate, options.buffer_size,
+  detail::output_buffer output(options.compression, options.deflate, options.buffer_size,
                                options.output_buffer_size);
   auto file = co_await detail::atomic_file::create(path);
   co_return tfrecord_writer(std::move(file), std::move(output), std::move(path), options);

@@ -163,6 +163,9 @@ constexpr metric<queue> of_queues[] = {
      [](const queue& q) { return to_text(q.push_waits); }},
     {"leat_queue_pop_waits_total", "counter", "Operations that had to wait for items.",
      [](const queue& q) { return to_text(q.pop_waits); }},
+    {"leat_queue_refused_items_total", "counter",
+     "Items that were not added because the queue was closed or had failed.",
+     [](const queue& q) { return to_text(q.refused); }},
 };
 
 constexpr metric<queue> of_weighed_queues[] = {

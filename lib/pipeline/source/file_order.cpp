@@ -4,6 +4,13 @@
 #include <numeric>
 #include <utility>
 
+// Invariant: the orders of all ranks in an epoch have each file exactly once. Rank r has the files
+// r, r + world_size, ... of the epoch's order, which depends on the seed and the epoch alone: so a
+// state needs only the number of files taken. After another number of ranks has continued in the
+// middle of an epoch, the order of each is the list that was assigned to it, until the next epoch
+// begins. A file of that list that another rank had begun has its position; all others begin at
+// their first record.
+
 namespace leat::detail {
 namespace {
 

@@ -6,6 +6,7 @@
 #include "leat/base/bytes.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
 #include "leat/io/backend/descriptor_path.hpp"
+#include "leat/pipeline/state/detail/stage_state.hpp"
 
 namespace leat::detail {
 

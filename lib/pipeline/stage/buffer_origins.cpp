@@ -4,7 +4,10 @@
 
 namespace leat::detail {
 
-// Goes back from now to `then`. Elements that were added in between are at the end.
+// Invariant: `held_` is the buffer now, and `steps_` has what each step since the oldest position
+// has overwritten. A step that replaced an element put the new one into the same slot. A step that
+// removed one moved the last element there, so the undone buffer has one more slot. Elements that
+// were added without a draw are at the end, because a buffer is filled before it is drawn from.
 std::vector<origin> buffer_origins::at(const mark& then) const {
   std::vector<origin> held;
   held.reserve(std::max(held_.size(), then.size));

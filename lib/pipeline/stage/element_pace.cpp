@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "leat/async/detail/yield_turn.hpp"
-#include "leat/async/scheduler.hpp"
+#include "leat/async/internal/yield_turn.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 
 namespace leat::detail {
 

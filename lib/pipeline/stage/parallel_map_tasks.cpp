@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/pipeline/stage/detail/stage.hpp"
 
 namespace leat::detail {

@@ -9,7 +9,7 @@
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/internal/assert.hpp"
-#include "leat/input/detail/producer_list.hpp"
+#include "leat/coordination/internal/producer_list.hpp"
 #include "leat/io/file/match_files.hpp"
 #include "leat/io/index/tfrecord_index_file.hpp"
 #include "leat/pipeline/stage/detail/any_stage.hpp"

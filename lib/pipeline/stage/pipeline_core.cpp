@@ -1,11 +1,12 @@
 #include "leat/pipeline/stage/detail/pipeline_core.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <new>
 #include <utility>
 
-#include "leat/async/detail/yield_turn.hpp"
-#include "leat/async/scheduler.hpp"
+#include "leat/async/internal/yield_turn.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 
 namespace leat::detail {
 
@@ -73,17 +74,34 @@ task<void> pipeline_core::restore_core(std::vector<std::string> states, state_ma
     context_->require_savable("it has already started; restore it before the first next()");
   }
   context_->require_savable(last()->save_error());
-  last()->rewind();
+  const std::vector<any_stage*> all = chain();
+  const auto rewind = [&all] {
+    for (any_stage* s : all) s->rewind();
+  };
+  rewind();
   restart_block();
-  std::vector<stage_state> declared;
-  last()->describe(declared);
-  auto saved = choose(states, declared, context_->options().name);
+  std::vector<any_stage*> with_state;
+  std::vector<saved_stage> declared;
+  for (any_stage* s : all) {
+    saved_stage d = s->describe();
+    if (d.kind.empty()) continue;
+    with_state.push_back(s);
+    declared.push_back(std::move(d));
+  }
+  const stage_states saved = choose(states, declared, context_->options().name);
   try {
-    co_await last()->restore(saved);
+    for (std::size_t i = 0; i < saved.size(); ++i) co_await with_state[i]->restore(*saved[i]);
   } catch (...) {
-    last()->rewind();
+    rewind();
     rethrow_input_error(context_->options().name);
   }
+}
+
+std::vector<any_stage*> pipeline_core::chain() const {
+  std::vector<any_stage*> all;
+  for (any_stage* s = last(); s; s = s->previous()) all.push_back(s);
+  std::ranges::reverse(all);
+  return all;
 }
 
 task<void> pipeline_core::end() {
@@ -100,11 +118,18 @@ task<void> pipeline_core::end() {
   remove_last();  // here, since readers belong to this scheduler
 }
 
+// From the last stage back, since each stage knows the position in its input.
 std::string pipeline_core::state() const {
-  std::vector<stage_state> stages;
+  std::vector<saved_stage> saved;
   batch_numbers batches;
-  last()->save(position(), batches, stages);
-  return stages_to_bytes(stages);
+  block_position before = position();
+  for (const any_stage* s = last(); s; s = s->previous()) {
+    saved_stage one = s->describe();
+    before = s->save(before, batches, one.own);
+    if (!one.kind.empty()) saved.push_back(std::move(one));
+  }
+  std::ranges::reverse(saved);
+  return stages_to_bytes(saved);
 }
 
 }  // namespace leat::detail

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/pipeline/stage/detail/stage.hpp"
 
 namespace leat::detail {

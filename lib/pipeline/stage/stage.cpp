@@ -3,9 +3,15 @@
 #include <exception>
 #include <utility>
 
-#include "leat/async/detail/yield_turn.hpp"
+#include "leat/async/internal/yield_turn.hpp"
 
 namespace leat::detail {
+
+block_position any_stage::save(block_position before, batch_numbers&, std::string&) const {
+  return before;
+}
+
+task<void> any_stage::restore(stage_state&) { co_return; }
 
 task<bool> wait_for_input(stage_metrics& metrics, task<bool> next) {
   const stage_wait_timer w(metrics, *scheduler::current(), stage_wait_timer::for_input);

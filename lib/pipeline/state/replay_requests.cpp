@@ -7,6 +7,12 @@
 
 #include "leat/pipeline/element/detail/shuffle_slot.hpp"
 
+// Invariant: `slots_` lists the slots that still wait for an element, sorted by origin, and two of
+// the same origin in the order of the slots. So the requests of an element are neighbours, and the
+// records of all requests are in the order in which a source reads them. `next_` is only a guess:
+// a wrong one costs a binary search. Requests are removed by drop_delivered() alone, so their
+// indexes stay valid while a stage delivers.
+
 namespace leat::detail {
 namespace {
 

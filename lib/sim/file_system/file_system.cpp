@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fcntl.h>
 #include <new>
 #include <utility>
 
-#include "io/backend/buffer_ownership.hpp"
-#include "leat/async/scheduler.hpp"
+#include "files/internal/buffer_ownership.hpp"
 #include "leat/sim/allocation_faults.hpp"
+#include "leat/sim/virtual_scheduler.hpp"
 #include "sim/file_system/operation_names.hpp"
 #include "sim/file_system/path_names.hpp"
 
@@ -237,6 +238,13 @@ void file_system::execute_blocking(file_request& request) noexcept {
   } catch (const std::bad_alloc&) {
     request.result = -ENOMEM;
   }
+}
+
+void file_system::install(virtual_scheduler& thread) { thread.set_service<file_backend>(this); }
+
+void file_system::set_time(time_point now, wall_time_point wall) noexcept {
+  now_ = now;
+  wall_ns_ = std::chrono::nanoseconds(wall.time_since_epoch()).count();
 }
 
 time_point file_system::next_completion() const noexcept {

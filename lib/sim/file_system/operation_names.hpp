@@ -1,6 +1,6 @@
 #pragma once
 
-#include "leat/io/backend/file_backend.hpp"
+#include "leat/files/file_backend.hpp"
 #include "leat/sim/file_system/file_system.hpp"
 
 namespace leat::sim {

@@ -78,4 +78,9 @@ void simulated_calls::expired(leat::timer& t) noexcept {
   owner.scheduler_.post(call);
 }
 
+void simulated_call_part::install(virtual_scheduler& thread) {
+  calls_.push_back(std::make_unique<simulated_calls>(decisions_, thread));
+  thread.set_service<leat::detail::blocking_calls>(calls_.back().get());
+}
+
 }  // namespace leat::sim

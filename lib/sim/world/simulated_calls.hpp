@@ -1,13 +1,15 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
-#include "leat/async/blocking/detail/blocking_calls.hpp"
+#include "leat/async/blocking/internal/blocking_calls.hpp"
 #include "leat/async/scheduler/timer_heap.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/sim/decision_source.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
+#include "leat/sim/world_part.hpp"
 
 namespace leat::sim {
 
@@ -32,6 +34,19 @@ class simulated_calls final : public leat::detail::blocking_calls {
   decision_source& decisions_;
   virtual_scheduler& scheduler_;
   std::vector<std::unique_ptr<alarm>> alarms_;
+};
+
+/// The part of a world that calls the functions of run_blocking().
+class simulated_call_part final : public world_part {
+ public:
+  explicit simulated_call_part(decision_source& decisions) noexcept : decisions_(decisions) {}
+
+  [[nodiscard]] std::string_view part_name() const noexcept override { return "calls"; }
+  void install(virtual_scheduler& thread) override;
+
+ private:
+  decision_source& decisions_;
+  std::vector<std::unique_ptr<simulated_calls>> calls_;  // of each thread
 };
 
 }  // namespace leat::sim

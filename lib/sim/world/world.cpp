@@ -8,12 +8,11 @@
 #include <string>
 #include <utility>
 
-#include "async/live_tasks_text.hpp"
-#include "async/scope_registry.hpp"
+#include "async/internal/live_tasks_text.hpp"
+#include "async/internal/scope_registry.hpp"
 #include "base/internal/error_text.hpp"
 #include "base/internal/standard_error.hpp"
 #include "base/text/milliseconds_text.hpp"
-#include "leat/async/loop/detail/signal_receiver.hpp"
 #include "leat/base/internal/assert.hpp"
 #include "leat/base/internal/frame_allocator.hpp"
 #include "sim/world/simulated_calls.hpp"
@@ -69,15 +68,13 @@ world::world(decision_source c, std::uint64_t seed, const world_options& options
       files_(decisions_, options.files,
              [this](std::string sentence) { report_violation(std::move(sentence)); }) {
   for (std::size_t i = 0; i < std::max<std::size_t>(options.threads, 1); ++i) {
-    threads_.push_back(std::make_unique<virtual_scheduler>());
+    threads_.push_back(std::make_unique<virtual_scheduler>(&process_));
     threads_.back()->hold_timers();
-    threads_.back()->set_service<file_backend>(&files_);
-    calls_.push_back(std::make_unique<simulated_calls>(decisions_, *threads_.back()));
-    threads_.back()->set_service<leat::detail::blocking_calls>(calls_.back().get());
     turns_.push_back(std::make_unique<simulated_turn>(*threads_.back()));
   }
-  ready_.resize(threads_.size() + 1);
-  set_file_clock();
+  calls_ = std::make_unique<simulated_call_part>(decisions_);
+  add_part(files_);
+  add_part(*calls_);
 }
 
 world::world(std::uint64_t seed, const world_options& options)
@@ -88,34 +85,28 @@ world::world(std::vector<std::uint32_t> script, std::uint64_t seed, const world_
 
 world::~world() = default;
 
-wall_time_point world::wall_clock() const noexcept { return threads_.front()->wall_time(); }
+void world::add_part(world_part& part) {
+  for (const auto& t : threads_) part.install(*t);
+  parts_.push_back(&part);
+  ready_.resize(threads_.size() + parts_.size());
+  set_time_of_parts();
+}
 
 void world::jump_wall_clock(std::chrono::nanoseconds by) noexcept {
-  for (const auto& t : threads_) t->jump_wall_clock(by);
-  set_file_clock();
+  process_.jump_wall_clock(by);
+  set_time_of_parts();
   if (!tracing_) return;
   const allocation_faults::without_faults own;
   add_to_trace("wall clock", "set by " + milliseconds_text(by) + " ms");
 }
 
-void world::set_file_clock() noexcept {
-  const auto wall = wall_clock().time_since_epoch();
-  files_.set_time(now_, std::chrono::duration_cast<std::chrono::nanoseconds>(wall).count());
-}
-
-void world::set_identity(const process_identity& identity) {
-  for (const auto& t : threads_) t->set_identity(identity);
+void world::set_time_of_parts() noexcept {
+  for (world_part* const part : parts_) part->set_time(now_, wall_clock());
 }
 
 bool world::raise(int signal) noexcept {
   LEAT_ASSERT(signal >= 1 && signal < NSIG, "signal number is out of range");
-  bool received = false;
-  using receiver = leat::detail::signal_receiver;
-  for (receiver* r = receiver::first(); r; r = receiver::next(*r)) {
-    const bool is_here = std::ranges::any_of(
-        threads_, [r](const auto& thread) { return thread.get() == &r->get_scheduler(); });
-    received = (is_here && r->receive(signal)) || received;
-  }
+  const bool received = process_.raise(signal);
   if (tracing_) {
     const allocation_faults::without_faults own;
     add_to_trace("signal", name_of_signal(signal) + (received ? "" : ", received by no guard"));
@@ -251,7 +242,7 @@ void world::run_program(std::size_t thread, Describe describe, Step run) {
   }
   const std::uint64_t step_line = lines_;
   const std::size_t failed = memory_.failed().size();
-  static_cast<void>(files_.take_fault_text());  // of steps that were not traced
+  static_cast<void>(take_fault_text());  // of steps that were not traced
   {
     const allocation_faults::with_faults the_program(memory_);
     run();
@@ -261,7 +252,7 @@ void world::run_program(std::size_t thread, Describe describe, Step run) {
   for (std::size_t i = failed; i < memory_.failed().size(); ++i) {
     suffix.append(", allocation ").append(std::to_string(memory_.failed()[i])).append(" fails");
   }
-  suffix += files_.take_fault_text();
+  suffix += take_fault_text();
   if (turns_[thread]->is_suspended()) suffix += ", pre-empted at a lock";
   append_to_trace(where, suffix, step_line);
 }
@@ -285,24 +276,31 @@ void world::expire_timer(std::size_t thread, std::size_t index) {
   run_program(thread, [&] { return t.describe_timer(index); }, [&] { t.expire_timer(index); });
 }
 
-void world::complete(std::size_t index) {
-  const std::string what = files_.complete(index);
-  if (tracing_) add_to_trace("files", what);
+void world::complete(world_part& part, std::size_t index) {
+  const std::string what = part.complete(index);
+  if (tracing_) add_to_trace(std::string(part.part_name()), what);
 }
 
-// Runs one step of a thread or of the file system. Returns false if nothing can run.
+std::string world::take_fault_text() {
+  std::string text;
+  for (world_part* const part : parts_) text += part->take_fault_text();
+  return text;
+}
+
+// Runs one step of a thread or of a part. Returns false if nothing can run.
 bool world::step() {
-  const std::size_t sources = threads_.size() + 1;
+  const std::size_t threads = threads_.size();
+  const std::size_t sources = threads + parts_.size();
   std::size_t all = 0;
   for (std::size_t i = 0; i < sources; ++i) {
-    ready_[i] = i < threads_.size() ? ready_count(i) : files_.due(now_);
+    ready_[i] = i < threads ? ready_count(i) : parts_[i - threads]->due(now_);
     all += ready_[i];
   }
   std::size_t timers = 0;  // that may expire next
   for (std::size_t i = 0; i < threads_.size(); ++i) timers += due_timers(i);
   if (all + timers == 0) return false;
   decisions_.begin_step(++steps_);
-  set_file_clock();
+  set_time_of_parts();
   // The default is to expire the timers, and then to take turns, so that every source runs.
   std::size_t chosen = decisions_.choose(all + timers, "next to run");
   if (chosen < timers) {
@@ -319,10 +317,10 @@ bool world::step() {
     source = (source + 1) % sources;
   }
   last_ = source;
-  if (source < threads_.size()) {
+  if (source < threads) {
     run_thread(source, chosen);
   } else {
-    complete(chosen);
+    complete(*parts_[source - threads], chosen);
   }
   check(always_);
   return true;
@@ -331,7 +329,8 @@ bool world::step() {
 // Advances time to the next event. Returns false if there is none.
 bool world::advance() {
   LEAT_ASSERT(!any_preempted(), "time advanced while a pre-empted thread can run");
-  time_point next = files_.next_completion();
+  time_point next = no_deadline;
+  for (const world_part* const part : parts_) next = std::min(next, part->next_completion());
   for (const auto& t : threads_) next = std::min(next, t->next_event());
   if (next == no_deadline) return false;
   now_ = std::max(now_, next);

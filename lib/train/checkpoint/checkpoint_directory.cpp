@@ -9,8 +9,8 @@
 #include "base/internal/error_text.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/base/error.hpp"
-#include "leat/io/file/detail/atomic_file.hpp"
 #include "leat/io/file/file.hpp"
+#include "leat/io/file/internal/atomic_file.hpp"
 #include "train/checkpoint/checkpoint_paths.hpp"
 
 namespace leat {
@@ -119,7 +119,7 @@ task<std::optional<checkpoint_state>> detail::read_checkpoint_state(std::string 
 
 task<std::optional<checkpoint_state>> get_checkpoint_state(
     std::string directory, std::string latest_filename,
-    braced<std::function<void(const std::string&)>> on_warning) {
+    option_function<void(const std::string&)> on_warning) {
   std::optional<checkpoint_state> state;
   try {
     state =

@@ -12,8 +12,8 @@
 #include "base/internal/error_text.hpp"
 #include "leat/base/error.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
-#include "leat/io/file/detail/atomic_file.hpp"
 #include "leat/io/file/file.hpp"
+#include "leat/io/file/internal/atomic_file.hpp"
 
 namespace leat::detail {
 namespace {

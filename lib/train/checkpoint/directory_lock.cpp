@@ -10,6 +10,7 @@
 #include "leat/async/this_task.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/base/error.hpp"
+#include "leat/io/backend/get_file_backend.hpp"
 #include "train/checkpoint/checkpoint_paths.hpp"
 
 namespace leat {

@@ -177,15 +177,14 @@ task<bool> detail::are_unchanged(const rank_listings& before, rank_checkpoint_op
   co_return true;
 }
 
-task<std::optional<rank_checkpoints>> find_rank_checkpoints(
-    braced<std::vector<std::string>> directories, rank_checkpoint_options options) {
+task<std::optional<rank_checkpoints>> find_rank_checkpoints(option_list<std::string> directories,
+                                                            rank_checkpoint_options options) {
   detail::rank_listings found =
       co_await detail::find_common_checkpoints(std::move(directories), std::move(options));
   co_return std::move(found.common);
 }
 
-task<std::optional<rank_checkpoints>> find_rank_checkpoints(
-    braced<std::vector<std::string>> directories) {
+task<std::optional<rank_checkpoints>> find_rank_checkpoints(option_list<std::string> directories) {
   return find_rank_checkpoints(std::move(directories), rank_checkpoint_options());
 }
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/base/internal/exclusive_use.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/train/checkpoint/rank_checkpoints.hpp"

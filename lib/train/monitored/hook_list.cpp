@@ -5,10 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "leat/async/scheduler.hpp"
-#include "leat/train/monitored/checkpoint_saver_hook.hpp"
-#include "leat/train/monitored/step_counter_hook.hpp"
-#include "leat/train/monitored/summary_saver_hook.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
+#include "leat/train/monitored/standard_hooks.hpp"
 #include "leat/train/summary/add_fullness.hpp"
 #include "leat/train/summary/stage_rates.hpp"
 

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <stop_token>
 #include <string>
 
 #include "base/internal/error_text.hpp"
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/select.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_context.hpp"
@@ -16,7 +15,7 @@
 #include "leat/async/this_task.hpp"
 #include "leat/base/internal/assert.hpp"
 #include "train/monitored/monitored_session_state.hpp"
-#include "train/supervisor/close_session.hpp"
+#include "train/supervisor/internal/close_session.hpp"
 
 namespace leat {
 namespace {
@@ -40,20 +39,20 @@ bool is_stragglers_error(const std::exception_ptr& error) {
   return false;
 }
 
-class run_guard {
+// The phase `running`, and `recovering` in between, during its lifetime.
+class run_in_progress {
  public:
-  explicit run_guard(bool& running) : running_(running) {
-    LEAT_ASSERT(
-        !running,
-        "monitored_session::run() called during another run(): await one run() before the next");
-    running_ = true;
+  explicit run_in_progress(detail::phase_machine<detail::session_phase>& phase) : phase_(phase) {
+    phase_.enter(detail::session_phase::running);
   }
-  run_guard(const run_guard&) = delete;
-  run_guard& operator=(const run_guard&) = delete;
-  ~run_guard() { running_ = false; }
+  run_in_progress(const run_in_progress&) = delete;
+  run_in_progress& operator=(const run_in_progress&) = delete;
+  ~run_in_progress() {
+    if (phase_.is(detail::session_phase::running)) phase_.enter(detail::session_phase::open);
+  }
 
  private:
-  bool& running_;
+  detail::phase_machine<detail::session_phase>& phase_;
 };
 
 }  // namespace
@@ -78,9 +77,11 @@ supervisor& monitored_session::get_supervisor() noexcept { return state_->sv; }
 
 bool monitored_session::should_stop() const noexcept {
   if (state_->stopping.stop_requested()) return true;
-  if (!state_->is_open) return !state_->recovering;
+  const detail::session_phase phase = state_->phase.now();
+  if (phase == detail::session_phase::recovering) return false;
+  if (phase != detail::session_phase::open && phase != detail::session_phase::running) return true;
   const coordinator& coord = state_->sv.coord();
-  return coord.should_stop() && !state_->delays.is_retryable(detail::requested_exception(coord));
+  return coord.should_stop() && !state_->restarts.is_retryable(detail::requested_exception(coord));
 }
 
 void monitored_session::request_stop() noexcept {
@@ -90,12 +91,19 @@ void monitored_session::request_stop() noexcept {
 // -------------------------------------------------------------------------------- the beginning
 
 task<void> monitored_session::open() {
-  LEAT_ASSERT(!state_->begun, "monitored_session opened twice: create another object");
+  LEAT_ASSERT(state_->phase.is(detail::session_phase::created),
+              "monitored_session opened twice: create another object");
   state_->require_other_task("open()");
   state_->scheduler_lifetime = scheduler::current()->lifetime();
-  state_->begun = true;
-  for (const auto& hook : state_->hooks) co_await hook->begin(state_->sv);
-  co_await create_with_retries(nullptr);
+  state_->phase.enter(detail::session_phase::opening);
+  try {
+    for (const auto& hook : state_->hooks) co_await hook->begin(state_->sv);
+    co_await create_with_retries(nullptr);
+  } catch (...) {
+    state_->phase.enter(detail::session_phase::failed);
+    throw;
+  }
+  state_->phase.enter(detail::session_phase::open);
 }
 
 // `after`: the failure from which to recover.
@@ -131,7 +139,7 @@ task<void> monitored_session::create(std::exception_ptr after) {
     session s = co_await p.sv.prepare_or_wait_for_session(preparing);
     p.opened.emplace(std::move(s));
     const bool starts_over = p.sv.restored_from().empty() && o.is_chief && o.state;
-    if (after && starts_over && !o.sessions.init && !o.sessions.init_fn && !o.manager) {
+    if (after && starts_over && !o.sessions.init && !o.sessions.init_fn) {
       throw failure(errc::failed_precondition,
                     o.name +
                         ": cannot restart without a checkpoint or session_manager_options::init "
@@ -146,11 +154,7 @@ task<void> monitored_session::create(std::exception_ptr after) {
   } catch (...) {
     error = std::current_exception();
   }
-  if (!error) {
-    p.closing = false;
-    p.is_open = p.was_open = true;
-    co_return;
-  }
+  if (!error) co_return;
   static_cast<void>(co_await drop(error));
   std::rethrow_exception(error);
 }
@@ -178,8 +182,7 @@ task<bool> monitored_session::drop(std::exception_ptr why) {
 // Ends everything despite errors, and returns the first one.
 task<std::exception_ptr> monitored_session::stop(std::exception_ptr why) {
   state& p = *state_;
-  p.is_open = false;
-  p.closing = true;
+  p.stops_supervisor = true;
   p.on_stop.reset();  // the caller continues after the stop
   std::exception_ptr first;
   for (int attempt = 0; attempt < 2; ++attempt) {  // the second if the first was out of memory
@@ -191,6 +194,7 @@ task<std::exception_ptr> monitored_session::stop(std::exception_ptr why) {
       if (!first) first = std::current_exception();
     }
   }
+  p.stops_supervisor = false;
   if (p.opened) {
     const std::exception_ptr late = co_await detail::close_session(*p.opened);
     if (late) p.warn("session cannot be closed", late);
@@ -204,14 +208,14 @@ task<void> monitored_session::pause(std::exception_ptr error) {
   const std::stop_token stopping = state_->stopping.get_token();
   const bool stopped = this_task::stop_requested();
   const std::optional<duration> delay =
-      stopped || stopping.stop_requested() ? std::nullopt : state_->delays.next(error);
+      stopped || stopping.stop_requested() ? std::nullopt : state_->restarts.next_delay(error);
   if (!delay) std::rethrow_exception(error);
   static_cast<void>(co_await select(wait_for_stop(stopping), sleep_for(*delay)));
   if (stopping.stop_requested()) std::rethrow_exception(error);
 }
 
 task<void> monitored_session::recover(std::exception_ptr error) {
-  state_->recovering = true;
+  state_->phase.enter(detail::session_phase::recovering);
   try {
     const bool late = co_await drop(error);
     if (late) {
@@ -223,8 +227,9 @@ task<void> monitored_session::recover(std::exception_ptr error) {
   } catch (...) {
     state_->creation_error = std::current_exception();
   }
-  state_->recovering = false;
-  if (state_->creation_error) std::rethrow_exception(state_->creation_error);
+  if (!state_->creation_error) co_return state_->phase.enter(detail::session_phase::running);
+  state_->phase.enter(detail::session_phase::closed);
+  std::rethrow_exception(state_->creation_error);
 }
 
 // An error that a task of the coordinator reported precedes a cancelled wait, and the failures that
@@ -233,7 +238,7 @@ std::exception_ptr monitored_session::find_cause(const std::exception_ptr& error
   const std::exception_ptr reported = detail::requested_exception(state_->sv.coord());
   if (!reported) return error;
   const bool is_cause =
-      state_->delays.is_retryable(reported) || detail::has_any_code(error, {errc::cancelled});
+      state_->restarts.is_retryable(reported) || detail::has_any_code(error, {errc::cancelled});
   return is_cause ? reported : error;
 }
 
@@ -242,10 +247,12 @@ std::exception_ptr monitored_session::find_cause(const std::exception_ptr& error
 task<void> monitored_session::run_step(const step_function& step, named_values inputs) {
   state& p = *state_;
   p.require_other_task("run()");
-  const run_guard here(p.running);
+  LEAT_ASSERT(
+      !p.is_in_run(),
+      "monitored_session::run() called during another run(): await one run() before the next");
   const std::string& name = p.options.supervised.name;
   const std::stop_token stopping = p.stopping.get_token();
-  if (!p.is_open) {
+  if (!p.phase.is(detail::session_phase::open)) {
     throw failure(errc::failed_precondition,
                   name + ": run() called while the session is not open: call open() first");
   }
@@ -253,15 +260,16 @@ task<void> monitored_session::run_step(const step_function& step, named_values i
     std::rethrow_exception(
         p.make_stop_request_error("Run called even after should_stop requested"));
   }
+  const run_in_progress here(p.phase);
   for (;;) {
     std::exception_ptr error = detail::requested_exception(p.sv.coord());
     bool last = false;
-    if (!error || !p.delays.is_retryable(error)) {
+    if (!error || !p.restarts.is_retryable(error)) {
       task<void> one = run_once(step, inputs, last);
       error = co_await run_in_session(std::move(one));
     }
     if (!error) {
-      if (p.record_progress()) p.delays.reset();
+      p.restarts.record_success(p.sv.global_step());
       if (last) request_stop();
       co_return;
     }
@@ -271,7 +279,7 @@ task<void> monitored_session::run_step(const step_function& step, named_values i
     if (to_stop && !stopped && detail::has_any_code(error, {errc::cancelled})) {
       std::rethrow_exception(p.make_stop_request_error("run() cancelled by a stop request"));
     }
-    if (stopped || to_stop || !p.delays.is_retryable(error)) std::rethrow_exception(error);
+    if (stopped || to_stop || !p.restarts.is_retryable(error)) std::rethrow_exception(error);
     co_await recover(error);
     if (stopping.stop_requested()) {
       throw failure(errc::out_of_range, name + ": stop requested while the session was restored");
@@ -337,7 +345,7 @@ task<void> monitored_session::end(const std::exception_ptr& error) {
   const bool stopped = this_task::stop_requested();
   const bool was_cancelled = stopped && error && detail::has_any_code(error, {errc::cancelled});
   // The stop request may have come between the body's check and its run.
-  const bool at_end = state_->was_open && error && state_->is_clean(error);
+  const bool at_end = state_->was_open() && error && state_->is_clean(error);
   const bool clean = !error || was_cancelled || error == state_->stop_request_error || at_end;
   const std::exception_ptr real = clean ? nullptr : error;
   std::exception_ptr first = state_->opened ? nullptr : real;
@@ -364,9 +372,11 @@ task<void> monitored_session::close() {
 
 task<void> monitored_session::finish(std::exception_ptr error) {
   state& p = *state_;
-  LEAT_ASSERT(!p.running, "monitored_session closed during run(): await run() before close()");
+  LEAT_ASSERT(!p.is_in_run(), "monitored_session closed during run(): await run() before close()");
+  p.phase.enter(detail::session_phase::closing);
   p.succeeded = !error && !p.broken;
   const std::exception_ptr first = co_await stop(error);
+  p.phase.enter(detail::session_phase::closed);
   if (first) std::rethrow_exception(first);
   if (!error) co_return;
   p.warn("error after a clean stop", error);
@@ -375,7 +385,7 @@ task<void> monitored_session::finish(std::exception_ptr error) {
 
 // Calls all of them despite errors.
 task<void> monitored_session::end_hooks() {
-  if (!state_->closing) {
+  if (!state_->stops_supervisor) {
     throw failure(errc::failed_precondition,
                   state_->options.supervised.name +
                       ": supervisor stopped while its monitored_session is open: "

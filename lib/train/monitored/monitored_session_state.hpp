@@ -1,43 +1,30 @@
 #pragma once
 
-#include <atomic>
-#include <cstdint>
 #include <exception>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <utility>
-#include <vector>
 
-#include "async/backoff.hpp"
 #include "leat/async/task.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/train/monitored/monitored_session.hpp"
 #include "train/monitored/hook_list.hpp"
+#include "train/monitored/session_phase.hpp"
+#include "train/monitored/session_restarts.hpp"
+#include "train/supervisor/internal/phase_machine.hpp"
+#include "train/supervisor/internal/requested_exception.hpp"
 
 namespace leat {
 
-namespace detail {
-
-/// Returns the error that the coordinator was stopped with, or null.
-[[nodiscard]] inline std::exception_ptr requested_exception(const coordinator& coord) {
-  try {
-    coord.raise_requested_exception();
-  } catch (...) {
-    return std::current_exception();
-  }
-  return nullptr;
-}
-
-}  // namespace detail
-
+// The state of a monitored session. Between two sessions, in the phases `opening` and `recovering`,
+// `opened` and `on_stop` are empty.
 struct monitored_session::state {
   explicit state(monitored_session_options o, std::function<task<void>()> at_end)
       : options(std::move(o)),
         sv(detail::disable_services(options.supervised, std::move(at_end))),
-        delays(options.retry),
+        restarts(options.retry),
         hooks(detail::make_hook_list(options, sv.global_step().has_value())) {}
 
   [[nodiscard]] bool is_clean(const std::exception_ptr& error) const {
@@ -48,7 +35,7 @@ struct monitored_session::state {
   struct end_body {
     state* self;
     void operator()() const noexcept {
-      if (!self->delays.is_retryable(detail::requested_exception(self->sv.coord())))
+      if (!self->restarts.is_retryable(detail::requested_exception(self->sv.coord())))
         self->body->request_stop();
     }
   };
@@ -101,33 +88,27 @@ struct monitored_session::state {
                                                  "itself: spawn the task in another task_group");
   }
 
-  // Returns false if the run only repeated steps that a failure had undone. Such a run does not
-  // reset the count of failures, so that the job ends.
-  bool record_progress() {
-    const std::optional<std::int64_t> step = sv.global_step();
-    if (!step) return true;
-    const bool further = *step > furthest_step;
-    if (further) furthest_step = *step;
-    return further;
+  // Returns true once a session has been ready.
+  [[nodiscard]] bool was_open() const noexcept {
+    return phase.now() > detail::session_phase::failed;
+  }
+  // Returns true during a run().
+  [[nodiscard]] bool is_in_run() const noexcept {
+    return phase.is(detail::session_phase::running) || phase.is(detail::session_phase::recovering);
   }
 
   const monitored_session_options options;
   supervisor sv;
-  detail::backoff delays;
+  detail::session_restarts restarts;
   const detail::hook_list hooks;
+  detail::phase_machine<detail::session_phase> phase;
   std::stop_source stopping;  // takes effect after the current run
-  std::atomic<bool> is_open = false;
-  std::atomic<bool> recovering = false;  // between two sessions
   std::weak_ptr<const void> scheduler_lifetime;
-  bool begun = false;
-  bool was_open = false;
-  bool running = false;
-  bool closing = false;  // by this session, not by a stop of its supervisor
-  std::int64_t furthest_step = std::numeric_limits<std::int64_t>::min();  // of a successful run
+  bool stops_supervisor = false;          // only the session does
+  bool broken = false;                    // a step of this session was begun and not completed
+  bool succeeded = false;                 // end() of the hooks is due
   std::exception_ptr stop_request_error;  // of calls that a stop request prevents
-  bool broken = false;                    // a step was begun and not completed
-  bool succeeded = false;
-  std::exception_ptr creation_error;  // why no other session could be created
+  std::exception_ptr creation_error;      // why no other session could be created
 
   task_group* body = nullptr;  // while it runs
   // The following belong to one session.

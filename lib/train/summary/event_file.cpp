@@ -10,7 +10,7 @@
 #include "leat/base/error.hpp"
 #include "leat/codec/event/event.hpp"
 #include "leat/codec/tfrecord/tfrecord.hpp"
-#include "leat/io/file/detail/atomic_file.hpp"
+#include "leat/io/file/internal/atomic_file.hpp"
 
 namespace leat::detail {
 namespace {

@@ -1,17 +1,17 @@
-#include "leat/train/supervisor/session_manager.hpp"
+#include "train/supervisor/session_manager.hpp"
 
 #include <algorithm>
 #include <exception>
 #include <utility>
 
 #include "base/text/seconds_text.hpp"
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/select.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/base/error.hpp"
-#include "train/supervisor/close_session.hpp"
+#include "train/supervisor/internal/close_session.hpp"
 
-namespace leat {
+namespace leat::detail {
 namespace {
 
 // A restore deletes what not all ranks have, so it must not run while it waits for other ranks.
@@ -46,11 +46,6 @@ task<bool> session_manager::restore(const restore_source& source) const {
   if (!source.from) co_return false;
   if (source.wait_for_checkpoint)
     reject_rank_directories(source, "a restore that waits for a checkpoint");
-  if (!source.path.empty()) {
-    co_await source.from->restore(source.path);
-    if (source.on_restored) source.on_restored(source.path);
-    co_return true;
-  }
   scheduler& sched = *scheduler::current();
   const time_point end = deadline_after(sched.now(), source.max_wait);
   for (;;) {
@@ -99,12 +94,6 @@ task<std::string> session_manager::make_ready(session& s) const {
 task<void> session_manager::prepare(session& s, const restore_source& source) const {
   const bool restored = co_await restore(source);
   if (!restored) {
-    if (!options_.init && !options_.init_fn && !options_.local_init && source.from) {
-      throw failure(errc::failed_precondition,
-                    "Model is not initialized and no init_op or init_fn or local_init_op was "
-                    "given: no checkpoint in '" +
-                        source.from->directory() + "', set session_manager_options::init");
-    }
     if (options_.init) co_await options_.init(s);
     if (options_.init_fn) co_await options_.init_fn(s);
   }
@@ -129,38 +118,16 @@ task<session> session_manager::prepare_session(restore_source source) {
     error = std::current_exception();
   }
   if (error) {
-    static_cast<void>(co_await detail::close_session(s));  // the first error counts
+    static_cast<void>(co_await close_session(s));  // the first error counts
     std::rethrow_exception(error);
   }
   co_return s;
 }
 
-task<session_manager::recovered> session_manager::recover_session(restore_source source) {
-  recovered r;
-  r.opened = co_await open();
-  std::exception_ptr error;
-  try {
-    const bool restored = co_await restore(source);
-    r.not_ready_reason = co_await make_ready(r.opened);
-    if (!restored)
-      r.not_ready_reason = "no checkpoint was restored" +
-                           (r.not_ready_reason.empty() ? "" : ". " + r.not_ready_reason);
-    r.initialized = r.not_ready_reason.empty();
-  } catch (...) {
-    error = std::current_exception();
-  }
-  if (error) {
-    static_cast<void>(co_await detail::close_session(r.opened));
-    std::rethrow_exception(error);
-  }
-  co_return r;
-}
-
-task<session> session_manager::wait_for_session(std::optional<time_span> max_wait,
-                                                restore_source source) {
+task<session> session_manager::wait_for_session(time_span max_wait, restore_source source) {
   scheduler& sched = *scheduler::current();
   const time_point begin = sched.now();
-  const time_point end = max_wait ? deadline_after(begin, *max_wait) : time_point::max();
+  const time_point end = deadline_after(begin, max_wait);
   source.wait_for_checkpoint = false;
   reject_rank_directories(source, "a worker");
   for (;;) {
@@ -179,18 +146,17 @@ task<session> session_manager::wait_for_session(std::optional<time_span> max_wai
       error = std::current_exception();
     }
     if (!error && why.empty()) co_return s;
-    static_cast<void>(co_await detail::close_session(s));  // the first reason counts
+    static_cast<void>(co_await close_session(s));  // the first reason counts
     if (error) std::rethrow_exception(error);
-    if (max_wait && deadline_after(sched.now(), options_.recovery_wait) >= end) {
-      throw failure(
-          errc::deadline_exceeded,
-          "Session was not ready after waiting " + detail::seconds_text(sched.now() - begin) +
-              " secs: the next attempt after a recovery_wait of " +
-              detail::seconds_text(options_.recovery_wait) + " secs would exceed the limit of " +
-              detail::seconds_text(*max_wait) + " secs. " + why);
+    if (deadline_after(sched.now(), options_.recovery_wait) >= end) {
+      throw failure(errc::deadline_exceeded,
+                    "Session was not ready after waiting " + seconds_text(sched.now() - begin) +
+                        " secs: the next attempt after a recovery_wait of " +
+                        seconds_text(options_.recovery_wait) + " secs would exceed the limit of " +
+                        seconds_text(max_wait) + " secs. " + why);
     }
     co_await with_stop(sleep_for(options_.recovery_wait), source.stop);
   }
 }
 
-}  // namespace leat
+}  // namespace leat::detail

@@ -5,20 +5,20 @@
 #include <stop_token>
 #include <utility>
 
-#include "async/scope_registry.hpp"
+#include "async/internal/scope_registry.hpp"
 #include "base/internal/error_text.hpp"
 #include "base/internal/standard_error.hpp"
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/task_context.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/internal/assert.hpp"
 #include "leat/train/checkpoint/checkpoint_directory.hpp"
-#include "leat/train/supervisor/session_manager.hpp"
 #include "train/checkpoint/checkpoint_paths.hpp"
-#include "train/supervisor/close_session.hpp"
+#include "train/supervisor/internal/close_session.hpp"
 #include "train/supervisor/registered_step.hpp"
 #include "train/supervisor/supervisor_state.hpp"
+#include "train/supervisor/wait_while.hpp"
 
 namespace leat {
 namespace {
@@ -55,6 +55,17 @@ task<bool> is_listed_as_newest(std::string checkpoint, std::string directory, st
 
 }  // namespace
 
+supervisor::state::state(supervisor& owner)
+    : sessions(owner.options_.sessions),
+      steps([this] { stop.steps_have_ended(); }),
+      saves(steps, std::max<duration>(owner.options_.step_grace, std::chrono::seconds(1)),
+            [&owner](const std::string& sentence) { owner.warn(sentence); }),
+      stop(owner.coord_, steps, phase,
+           {.name = owner.options_.name,
+            .step_grace = owner.options_.step_grace,
+            .warn = [&owner](const std::string& sentence) { owner.warn(sentence); }}),
+      observer(std::make_shared<detail::element_steps>(steps, stop)) {}
+
 void print_warning(const std::string& sentence) {
   detail::print_stderr("leat: %s\n", sentence.c_str());
 }
@@ -62,7 +73,6 @@ void print_warning(const std::string& sentence) {
 supervisor::supervisor(supervisor_options options)
     : options_(std::move(options)),
       coord_({.name = options_.name, .clean_stop_errors = options_.clean_stop_errors}),
-      sessions_(options_.manager),
       state_(std::make_unique<state>(*this)),
       global_step_(options_.global_step) {
   check();
@@ -71,7 +81,7 @@ supervisor::supervisor(supervisor_options options)
 
 supervisor::~supervisor() {
   LEAT_ASSERT(
-      !state_->prepared || scheduler::current_is_ending() || state_->scheduler_lifetime.expired(),
+      state_->is_idle() || scheduler::current_is_ending() || state_->scheduler_lifetime.expired(),
       "supervisor destroyed while running: use managed(), or call stop() on every path, "
       "including exceptions");
   state_->observer->detach();
@@ -100,7 +110,7 @@ void supervisor::check() const {
         "save_model_interval with saver.rank_directories would save at different steps: "
         "set it to 0 and call save() at the same steps on all ranks");
   }
-  if (!o.is_chief && o.state && o.logdir.empty() && !o.sessions.ready && !o.manager) {
+  if (!o.is_chief && o.state && o.logdir.empty() && !o.sessions.ready) {
     throw_options_error(o,
                         "worker with state but without logdir would never be ready: "
                         "set the logdir of the chief, or set sessions.ready");
@@ -108,13 +118,6 @@ void supervisor::check() const {
 }
 
 void supervisor::resolve_options() {
-  if (!sessions_) {
-    session_manager_options s = options_.sessions;
-    if (!s.init && !s.init_fn) {  // the values are ready as they are
-      s.init = [](session&) -> task<void> { co_return; };
-    }
-    sessions_ = std::make_shared<session_manager>(std::move(s));
-  }
   if (!global_step_ && options_.state) {
     global_step_ = detail::registered_step(*options_.state, options_.global_step_name,
                                            [this](const std::string& why) { warn(why); });
@@ -144,30 +147,24 @@ saver* supervisor::get_saver() noexcept { return state_->saver ? &*state_->saver
 // --------------------------------------------------------------------------------------- beginning
 
 task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
-  LEAT_ASSERT(!state_->prepared, "supervisor prepared again while running: call stop() first");
+  LEAT_ASSERT(state_->is_idle(), "supervisor prepared again while running: call stop() first");
   state_->scheduler_lifetime = scheduler::current()->lifetime();
-  const state::start_in_progress starting(*state_);
-  if (!state_->stop_wanted) state_->start_stop_source = std::stop_source();
+  state_->stop.begin_run();
   coord_.clear_stop();
-  state_->prepared = true;
-  state_->sched = scheduler::current();
-  state_->was_stopped = false;
-  state_->is_ready = state_->has_started = state_->broken = state_->reported_broken = false;
-  state_->saves_began = state_->has_saved = state_->restored_partly = false;
-  state_->reported_overdue = state_->is_finishing = false;
-  state_->forget_steps();
-  state_->forget_stop();
-  state_->saved_step.reset();
+  const state::start_in_progress starting(*state_);
+  state_->steps.begin_run();
+  state_->saves.begin_run();
+  state_->reported_incomplete = false;
   restored_from_.clear();
   co_await open_resources();
 
-  restore_source source;
+  detail::restore_source source;
   source.from = get_saver();
   source.wait_for_checkpoint = options.wait_for_checkpoint;
   source.max_wait = options.max_wait;
   const std::stop_callback forward(options.stop,
-                                   [this] { state_->start_stop_source.request_stop(); });
-  source.stop = state_->start_stop_source.get_token();
+                                   [this] { state_->stop.start_waits().request_stop(); });
+  source.stop = state_->stop.start_waits().get_token();
   source.on_restored = [this](const std::string& path) {
     restored_from_ = path;
     warn_about_skipped();
@@ -176,16 +173,16 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
   std::exception_ptr error;
   try {
     if (options_.is_chief) {
-      opened = co_await sessions_->prepare_session(std::move(source));
+      opened = co_await state_->sessions.prepare_session(std::move(source));
     } else {
-      opened = co_await sessions_->wait_for_session(options.max_wait, std::move(source));
+      opened = co_await state_->sessions.wait_for_session(options.max_wait, std::move(source));
     }
   } catch (...) {
     error = std::current_exception();
   }
   warn_about_skipped();
   if (error) std::rethrow_exception(error);
-  state_->is_ready = state_->has_started = true;
+  state_->saves.allow();
   try {
     if (options_.is_chief) co_await start_events();
     if (!restored_from_.empty()) {
@@ -199,8 +196,8 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
       // If the list names another checkpoint, this one is saved again and listed.
       const bool is_listed =
           options_.is_chief && co_await is_listed_as_newest(restored_from_, logdir_, list);
-      if (is_listed && why.empty()) state_->saved_step = global_step();
-      state_->restored_partly = state_->saver && state_->saver->restored_partly();
+      state_->saves.record(is_listed && why.empty() ? global_step() : std::nullopt,
+                           state_->saver && state_->saver->restored_partly());
     }
     if (options.start_standard_services) {
       if (options_.is_chief) co_await start_standard_services();
@@ -288,19 +285,21 @@ std::vector<queue_runner_handle> supervisor::start_queue_runners(
 
 // ---------------------------------------------------------------------------------------- the end
 
+task<void> supervisor::run_until_stop(task<void> body) { return state_->stop.run(std::move(body)); }
+
 task<void> supervisor::end(std::optional<session>& opened, const std::exception_ptr& error,
                            stop_options options) {
   // A body that was stopped from outside ends normally: it has done its work.
   const bool stopped = this_task::stop_requested();
   const bool was_cancelled = stopped && error && detail::has_any_code(error, {errc::cancelled});
   // A stop request has ended a wait of the start: there is nothing to save yet.
-  const bool was_stopped_in_start = state_->stop_wanted && !state_->has_started && error &&
-                                    detail::has_any_code(error, {errc::cancelled});
-  if (was_stopped_in_start) state_->was_stopped = true;
+  const bool was_stopped_in_start = state_->stop.is_wanted() && !state_->saves.has_values() &&
+                                    error && detail::has_any_code(error, {errc::cancelled});
+  if (was_stopped_in_start) state_->stop.record_stop_in_start();
   const bool clean = !error || was_cancelled || was_stopped_in_start ||
                      detail::has_any_code(error, options_.clean_stop_errors);
   std::exception_ptr late;
-  if (!clean) state_->is_ready = false;  // and it is not saved
+  if (!clean) state_->saves.forbid();
   try {
     coord_.request_stop(was_cancelled || was_stopped_in_start ? nullptr : error);
   } catch (...) {
@@ -308,14 +307,13 @@ task<void> supervisor::end(std::optional<session>& opened, const std::exception_
   }
   std::exception_ptr first;
   for (int attempt = 0; attempt < 2; ++attempt) {  // the second if the first was out of memory
-    if (!state_->prepared) break;
+    if (state_->is_idle()) break;
     try {
       co_await stop(options);
     } catch (...) {
       if (!first) first = std::current_exception();
     }
   }
-  state_->body = nullptr;
   if (opened) {
     const std::exception_ptr why = co_await detail::close_session(*opened);
     if (why) warn("session cannot be closed: " + detail::error_message(why));
@@ -331,20 +329,20 @@ task<void> supervisor::end(std::optional<session>& opened, const std::exception_
 // Saves a final checkpoint also after a stop.
 task<void> supervisor::stop(stop_options options) {
   const task_context* const caller = scheduler::current_task();
-  if (caller && (&caller->scope() == &coord_ || &caller->scope() == state_->end)) {
+  if (caller && (&caller->scope() == &coord_ || &caller->scope() == state_->stop_scope)) {
     throw failure(errc::failed_precondition,
                   options_.name +
                       ": stop() in a task of the supervisor would wait for itself: call "
                       "request_stop()");
   }
-  if (caller && state_->preparing &&
+  if (caller && state_->is_starting() &&
       detail::scope_registry::is_within(*caller, state_->starter, state_->scopes_before_start)) {
     throw failure(errc::failed_precondition, options_.name +
                                                  ": stop() during the start would wait for itself: "
                                                  "call request_stop_after_step()");
   }
-  const bool by_body = caller && state_->body && &caller->scope() == state_->body;
-  const bool in_step = state_->own_element() != nullptr;
+  const bool by_body = caller && state_->stop.is_body(*caller);
+  const bool in_step = state_->steps.own_element() != nullptr;
   task_group shield(shielded, options_.name + " end");
   shield.spawn(stop_now(options, by_body, in_step), "end");
   try {
@@ -358,29 +356,26 @@ task<void> supervisor::stop(stop_options options) {
   }
 }
 
-task<void> supervisor::wait_for_start() {
-  co_await detail::wait_while([p = state_.get()] { return p->preparing; }, state_->start_ended);
-}
-
 task<void> supervisor::stop_now(stop_options options, bool by_body, bool in_step) {
-  task<void> started = wait_for_start();  // now: what follows must not depend on memory
-  const mutex::guard stop_guard = co_await state_->stop_mutex.lock();
-  const state::stop_in_progress turn(*state_);
-  if (state_->preparing) {
-    state_->stop_wanted = true;
-    state_->start_stop_source.request_stop();
+  task<void> started =  // now: what follows must not depend on memory
+      detail::wait_while([p = state_.get()] { return p->is_starting(); }, state_->start_ended);
+  const mutex::guard turn = co_await state_->one_stop.lock();
+  const state::stop_in_progress here(*state_);
+  if (state_->is_starting()) {
+    state_->stop.request_in_start();
     co_await std::move(started);
   }
-  if (!state_->prepared) co_return;
+  if (state_->is_idle()) co_return;
   join_options joining;
   joining.grace = options_.stop_grace;
   joining.stragglers = options.stragglers;
   bool succeeded = true;
   task<void> joined = coord_.join(joining);
-  task<void> step_over = wait_for_body_step();
+  task<void> step_over = state_->stop.wait_for_last_step();
   task<void> finished = finish(succeeded, close_resources(options.close_summary_writer));
   std::exception_ptr error;
-  state_->stopping = by_body;
+  state_->phase.enter(detail::run_phase::stopping);
+  state_->stop.begin_stop(by_body);
   coord_.request_stop();
   try {
     co_await std::move(joined);
@@ -394,20 +389,17 @@ task<void> supervisor::stop_now(stop_options options, bool by_body, bool in_step
   } catch (...) {
     if (!error) error = std::current_exception();
   }
-  state_->stopping = state_->is_finishing = state_->prepared = false;
-  state_->forget_steps();
-  if (!state_->running) {  // otherwise when the body has ended
-    state_->stop_wanted = false;
-    state_->forget_stop();
-  }
+  state_->phase.enter(detail::run_phase::idle);
+  state_->steps.end_run();
+  state_->stop.end_run();
   if (error) std::rethrow_exception(error);
 }
 
 task<void> supervisor::finish(const bool& succeeded, task<void> closing) {
   std::exception_ptr error;
-  state_->is_finishing = true;
+  state_->phase.enter(detail::run_phase::finishing);
   try {
-    if (succeeded && state_->is_ready && options_.at_end) co_await options_.at_end();
+    if (succeeded && state_->saves.is_allowed() && options_.at_end) co_await options_.at_end();
     if (succeeded) co_await save_at_end();
   } catch (...) {
     error = std::current_exception();
@@ -420,21 +412,6 @@ task<void> supervisor::finish(const bool& succeeded, task<void> closing) {
   if (error) std::rethrow_exception(error);
 }
 
-task<void> supervisor::save_at_end() {
-  if (!state_->saver || !state_->lock || !state_->is_ready) co_return;
-  if (state_->broken) warn("step did not complete: no final checkpoint is saved");
-  if (state_->in_step() && !state_->step_is_late) {
-    warn(
-        "stop() called during a step, no final checkpoint is saved: call request_stop() in a step");
-  }
-  if (!options_.save_at_end || state_->broken || state_->in_step()) co_return;
-  const std::optional<std::int64_t> step = global_step();
-  // A state that was restored without some entries differs from the checkpoint of its step.
-  const bool differs = state_->restored_partly && !state_->has_saved;
-  if (step && step == state_->saved_step && !differs) co_return;
-  co_await save_snapshot(nullptr);
-}
-
 // Resources that it created belong to their scheduler: the next run creates others.
 task<void> supervisor::close_resources(bool close_writer) {
   std::exception_ptr error;
@@ -443,7 +420,7 @@ task<void> supervisor::close_resources(bool close_writer) {
     state_->writer_closed = true;
     try {
       // A rejected start leaves no event file: the directory may belong to another program.
-      if (state_->has_started) co_await state_->writer->add_session_log(session_log::stop);
+      if (state_->saves.has_values()) co_await state_->writer->add_session_log(session_log::stop);
     } catch (...) {
       error = std::current_exception();
     }

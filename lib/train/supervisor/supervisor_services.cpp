@@ -1,14 +1,177 @@
-// Services and summaries that run concurrently with the body of a supervisor.
+// Steps, saves, services and summaries: what runs between the start and the end of a supervisor.
 
+#include <exception>
 #include <string>
 #include <utility>
 
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
+#include "leat/base/error.hpp"
 #include "leat/coordination/looper.hpp"
 #include "leat/train/summary/add_fullness.hpp"
 #include "train/supervisor/supervisor_state.hpp"
 
 namespace leat {
+
+// ------------------------------------------------------------------------------------------- steps
+
+bool supervisor::stopped() const noexcept { return state_->stop.has_stopped_run(); }
+
+void supervisor::request_stop(std::exception_ptr error) { coord_.request_stop(std::move(error)); }
+
+void supervisor::request_stop_after_step() noexcept {
+  state_->stop.request_after_step(!state_->is_idle() && state_->saves.is_allowed());
+}
+
+// An element is a step already.
+task<supervisor::step_scope> supervisor::step() {
+  if (state_->steps.own_element()) {
+    step_scope none(*this);
+    none.owner_ = nullptr;
+    co_return none;
+  }
+  state_->steps.mark_steps();
+  co_await state_->stop.wait_before_step();
+  state_->steps.begin_marked();
+  co_return step_scope(*this);
+}
+
+void supervisor::end_step(bool incomplete) noexcept { state_->steps.end_marked(!incomplete); }
+
+// ------------------------------------------------------------------------------------------- saves
+
+void supervisor::require_saver() const {
+  if (state_->saver && state_->lock) return;
+  throw failure(errc::failed_precondition,
+                options_.name + ": checkpoints cannot be saved: " +
+                    (save_path_.empty() ? "set logdir and state of the chief"
+                                        : "the supervisor is not prepared or has stopped"));
+}
+
+task<std::string> supervisor::save() {
+  require_saver();
+  detail::step_in_progress* const own = state_->steps.own_element();
+  if (state_->steps.blocks_save(own)) {
+    throw failure(errc::failed_precondition,
+                  options_.name +
+                      ": save() called during a step: call it after the step, or call "
+                      "save_between_steps() outside a step");
+  }
+  if (state_->steps.has_incomplete_step()) {
+    throw failure(errc::failed_precondition,
+                  options_.name + ": checkpoint cannot be saved: a step did not complete");
+  }
+  co_return co_await save_snapshot(own);
+}
+
+task<std::string> supervisor::save_between_steps() {
+  require_saver();
+  co_return co_await save_snapshot(state_->steps.own_element());
+}
+
+// `own`: the element that requests the save, at which the state may be saved, or null. It counts as
+// waiting for a save until on_saved has returned.
+task<std::string> supervisor::save_snapshot(detail::step_in_progress* own) {
+  if (own) state_->steps.begin_save_within(*own);
+  std::string path;
+  std::exception_ptr error;
+  try {
+    path = co_await save_and_report(own);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (own) own->is_saving = false;
+  if (error) std::rethrow_exception(error);
+  co_return path;
+}
+
+task<std::string> supervisor::save_and_report(const detail::step_in_progress* own) {
+  std::string path;
+  std::optional<std::int64_t> step;
+  std::exception_ptr flush_error;
+  co_await state_->saves.run(own, write_checkpoint(path, step, flush_error));
+  if (path.empty()) co_return path;
+  state_->saves.record(step, false);
+  if (options_.on_saved) co_await options_.on_saved(path, step);
+  if (flush_error) std::rethrow_exception(flush_error);
+  if (step && state_->writer_is_open()) {
+    co_await state_->writer->add_session_log(session_log::checkpoint, *step, save_path_, path);
+  }
+  co_return path;
+}
+
+// Awaited by the gate of saves. The step and the values belong together: nothing waits between
+// them. If a step was not completed, writes nothing and leaves the path empty.
+task<void> supervisor::write_checkpoint(std::string& path, std::optional<std::int64_t>& step,
+                                        std::exception_ptr& flush_error) {
+  step = global_step();
+  if (step && *step < 0) {
+    throw failure(errc::invalid_argument, options_.name + ": checkpoint cannot be saved: step " +
+                                              std::to_string(*step) + " is negative");
+  }
+  if (state_->steps.has_incomplete_step()) {
+    if (!std::exchange(state_->reported_incomplete, true)) {
+      warn("step did not complete: no further checkpoints are saved");
+    }
+    co_return;
+  }
+  state_->flush_error = nullptr;
+  if (step) {
+    path = co_await state_->saver->save(static_cast<std::uint64_t>(*step));
+  } else {
+    path = co_await state_->saver->save();
+  }
+  flush_error = std::exchange(state_->flush_error, nullptr);
+}
+
+// Awaited between the copy of the values and the first change in the directory. The events of the
+// steps that the checkpoint contains reach the device first: a program that is killed after the
+// save never repeats these steps, and would never write their summaries again. A failure to write
+// events must not cost the checkpoint: save_and_report() throws it afterwards.
+task<void> supervisor::before_write() {
+  if (options_.saver.copy_values) state_->saves.values_copied();
+  co_await renew_lock();
+  if (!state_->writer_is_open()) co_return;
+  try {
+    co_await state_->writer->flush(options_.saver.durable);
+  } catch (const failure& e) {
+    if (e.code() == errc::cancelled) throw;
+    state_->flush_error = std::current_exception();
+  } catch (...) {
+    state_->flush_error = std::current_exception();
+  }
+}
+
+// The lock file may have been removed, and another chief may have locked the directory.
+task<void> supervisor::renew_lock() {
+  const bool was_lost = co_await state_->lock->renew();
+  if (!was_lost) co_return;
+  warn("lock file " + state_->lock->path() +
+       " was removed or replaced while the lock was held: the lock was acquired again");
+}
+
+// `is_first`: the first save after the start. A restored checkpoint is already on the device as the
+// newest.
+task<void> supervisor::save_periodically(bool is_first) {
+  const std::optional<std::int64_t> step = global_step();
+  if (is_first && step && step == state_->saves.newest_step()) co_return;
+  co_await save_snapshot(nullptr);
+}
+
+task<void> supervisor::save_at_end() {
+  if (!state_->saver || !state_->lock || !state_->saves.is_allowed()) co_return;
+  const bool is_incomplete = state_->steps.has_incomplete_step();
+  if (is_incomplete) warn("step did not complete: no final checkpoint is saved");
+  if (state_->steps.in_step() && !state_->stop.step_is_late()) {
+    warn(
+        "stop() called during a step, no final checkpoint is saved: call request_stop() in a step");
+  }
+  if (!options_.save_at_end || is_incomplete || state_->steps.in_step()) co_return;
+  const std::optional<std::int64_t> step = global_step();
+  if (step && step == state_->saves.newest_step() && !state_->saves.is_partial()) co_return;
+  co_await save_snapshot(nullptr);
+}
+
+// ---------------------------------------------------------------------------------------- services
 
 task<std::vector<std::string>> supervisor::start_standard_services() {
   if (!options_.is_chief) {
@@ -45,7 +208,9 @@ task<std::vector<std::string>> supervisor::start_standard_services() {
     start("steps", save_summaries_interval_, [this] { return measure_steps(); });
   }
   if (state_->saver && save_model_interval_ > duration::zero()) {
-    start("checkpoints", save_model_interval_, [this] { return save_periodically(); });
+    start("checkpoints", save_model_interval_, [this, is_first = true]() mutable {
+      return save_periodically(std::exchange(is_first, false));
+    });
   }
   co_return started;
 }
@@ -74,40 +239,6 @@ task<void> supervisor::measure_input() {
   summary s = state_->input->sample(scheduler::current()->now());
   add_fullness(s, options_.queues);
   co_await state_->writer->add_summary(std::move(s), step);
-}
-
-// The first time is immediate: a restored checkpoint is already on the device as the newest.
-task<void> supervisor::save_periodically() {
-  const bool is_first = !std::exchange(state_->saves_began, true);
-  const std::optional<std::int64_t> step = global_step();
-  if (is_first && step && step == state_->saved_step) co_return;
-  co_await save_snapshot(nullptr);
-}
-
-// The lock file may have been removed, and another chief may have locked the directory.
-task<void> supervisor::renew_lock() {
-  const bool was_lost = co_await state_->lock->renew();
-  if (!was_lost) co_return;
-  warn("lock file " + state_->lock->path() +
-       " was removed or replaced while the lock was held: the lock was acquired again");
-}
-
-// Awaited between the copy of the values and the first change in the directory. The events of the
-// steps that the checkpoint contains reach the device first: a program that is killed after the
-// save never repeats these steps, and would never write their summaries again. A failure to write
-// events must not cost the checkpoint: save_snapshot() throws it afterwards.
-task<void> supervisor::before_write() {
-  if (options_.saver.copy_values) state_->resume_steps();
-  co_await renew_lock();
-  if (!state_->writer_is_open()) co_return;
-  try {
-    co_await state_->writer->flush(options_.saver.durable);
-  } catch (const failure& e) {
-    if (e.code() == errc::cancelled) throw;
-    state_->flush_error = std::current_exception();
-  } catch (...) {
-    state_->flush_error = std::current_exception();
-  }
 }
 
 // --------------------------------------------------------------------------------------- summaries

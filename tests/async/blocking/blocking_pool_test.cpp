@@ -1,39 +1,23 @@
 #include "leat/async/blocking/blocking_pool.hpp"
 
 #include <atomic>
-#include <chrono>
-#include <cstddef>
-#include <memory>
-#include <optional>
 #include <sstream>
-#include <stdexcept>
-#include <string>
 #include <thread>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/blocking/run_blocking.hpp"
-#include "leat/async/dump/dump.hpp"
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "support/child_process.hpp"
+#include "support/leat_test.hpp"
 
 namespace blocking_pool_test {
 
-using namespace std::chrono_literals;
 using leat::blocking_pool;
 using leat::run_blocking;
-using leat::task;
-using leat::task_group;
 
 task<int> add_one(blocking_pool& pool, int n) {
   const auto f = [n] { return n + 1; };
   co_return co_await run_blocking(pool, f);
 }
 
-TEST_CASE("blocking_pool: a limit of 0 is rejected", "[async]") {
+TEST_CASE("blocking_pool: a limit of 0 is rejected") {
   std::string error;
   try {
     const blocking_pool pool({.threads = 0});
@@ -43,12 +27,12 @@ TEST_CASE("blocking_pool: a limit of 0 is rejected", "[async]") {
   CHECK(error == "blocking_pool_options::threads is 0: use 1 or more: invalid argument");
 }
 
-TEST_CASE("blocking_pool: starts threads as needed, up to its limit", "[async]") {
+TEST_CASE("blocking_pool: starts threads as needed, up to its limit") {
   blocking_pool pool({.threads = 3, .name = "decode"});
   CHECK(pool.name() == "decode");
   CHECK(pool.limit() == 3);
   CHECK(pool.statistics().threads == 0);
-  leat::sync_wait([](blocking_pool& p) -> task<> {
+  leat::block_on([](blocking_pool& p) -> task<> {
     co_await add_one(p, 1);
     CHECK(p.statistics().threads == 1);
     std::atomic<bool> open{false};
@@ -70,9 +54,9 @@ TEST_CASE("blocking_pool: starts threads as needed, up to its limit", "[async]")
   }(pool));
 }
 
-TEST_CASE("blocking_pool: one thread serves consecutive functions", "[async]") {
+TEST_CASE("blocking_pool: one thread serves consecutive functions") {
   blocking_pool pool({.threads = 8});
-  leat::sync_wait([](blocking_pool& p) -> task<> {
+  leat::block_on([](blocking_pool& p) -> task<> {
     int n = 0;
     for (int i = 0; i < 100; ++i) {
       while (p.statistics().busy > 0) co_await leat::sleep_for(10us);
@@ -83,9 +67,9 @@ TEST_CASE("blocking_pool: one thread serves consecutive functions", "[async]") {
   }(pool));
 }
 
-TEST_CASE("blocking_pool: may be destroyed while functions wait and run", "[async]") {
+TEST_CASE("blocking_pool: may be destroyed while functions wait and run") {
   std::optional<blocking_pool> pool(std::in_place, leat::blocking_pool_options{.threads = 1});
-  leat::sync_wait([](std::optional<blocking_pool>& p) -> task<> {
+  leat::block_on([](std::optional<blocking_pool>& p) -> task<> {
     std::atomic<bool> open{false};
     std::atomic<int> calls{0};
     task_group group;
@@ -114,12 +98,11 @@ task<> wait_in_pool(blocking_pool& pool, std::atomic<bool>& entered, std::atomic
   co_await run_blocking(pool, f);
 }
 
-TEST_CASE("blocking_pool: a dump lists the running function and the tasks that wait for a thread",
-          "[async]") {
+TEST_CASE("blocking_pool: a dump lists the running function and the tasks that wait for a thread") {
   blocking_pool pool({.threads = 1, .name = "decode"});
   std::string text;
   std::string json;
-  leat::sync_wait([](blocking_pool& p, std::string& t, std::string& j) -> task<> {
+  leat::block_on([](blocking_pool& p, std::string& t, std::string& j) -> task<> {
     std::atomic<bool> entered{false};
     std::atomic<bool> open{false};
     task_group group("decoders");
@@ -137,19 +120,20 @@ TEST_CASE("blocking_pool: a dump lists the running function and the tasks that w
     co_await group.join();
   }(pool, text, json));
   CAPTURE(text, json);
-  CHECK(text.find("first: run_blocking in pool 'decode' (running for 0.") != std::string::npos);
-  CHECK(text.find(" s on thread ") != std::string::npos);
-  CHECK(text.find("second: run_blocking in pool 'decode' (waits for a thread, 1 of 1 busy), at "
-                  "blocking_pool_test.cpp:") != std::string::npos);
-  CHECK(text.find("blocking pool 'decode' (1 of 1 threads busy), 1 operation waits\n"
-                  "  run_blocking of second, at blocking_pool_test.cpp:") != std::string::npos);
+  CHECK(contains(text, "first: run_blocking in pool 'decode' (running for 0."));
+  CHECK(contains(text, " s on thread "));
+  CHECK(contains(text,
+                 "second: run_blocking in pool 'decode' (waits for a thread, 1 of 1 busy), at "
+                 "blocking_pool_test.cpp:"));
+  CHECK(contains(text,
+                 "blocking pool 'decode' (1 of 1 threads busy), 1 operation waits\n"
+                 "  run_blocking of second, at blocking_pool_test.cpp:"));
   CHECK(json.find(R"("type":"blocking pool","name":"decode")") != std::string::npos);
 }
 
-TEST_CASE("blocking_pool: a dump names a pool that was destroyed while functions wait and run",
-          "[async]") {
+TEST_CASE("blocking_pool: a dump names a pool that was destroyed while functions wait and run") {
   std::string json;
-  leat::sync_wait([](std::string& j) -> task<> {
+  leat::block_on([](std::string& j) -> task<> {
     auto pool = std::make_unique<blocking_pool>(
         leat::blocking_pool_options{.threads = 1, .name = "decode"});
     std::atomic<bool> entered{false};
@@ -172,14 +156,14 @@ TEST_CASE("blocking_pool: a dump names a pool that was destroyed while functions
   CHECK(json.find(wait, first + 1) != std::string::npos);
 }
 
-TEST_CASE("blocking_pool: a child of fork starts its own threads", "[async]") {
+TEST_CASE("blocking_pool: a child of fork starts its own threads") {
   blocking_pool pool({.threads = 2});
-  CHECK(leat::sync_wait(add_one(pool, 1)) == 2);
-  CHECK(leat::sync_wait(add_one(leat::default_blocking_pool(), 1)) == 2);
+  CHECK(leat::block_on(add_one(pool, 1)) == 2);
+  CHECK(leat::block_on(add_one(leat::default_blocking_pool(), 1)) == 2);
   const std::string answer = leat_test::run_in_child([&] {
     const std::size_t inherited = pool.statistics().threads;
-    const int sum = leat::sync_wait(add_one(pool, 20)) +
-                    leat::sync_wait(add_one(leat::default_blocking_pool(), 20));
+    const int sum = leat::block_on(add_one(pool, 20)) +
+                    leat::block_on(add_one(leat::default_blocking_pool(), 20));
     return std::to_string(inherited) + " " + std::to_string(sum);
   });
   CHECK(answer == "0 42");

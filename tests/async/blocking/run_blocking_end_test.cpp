@@ -1,35 +1,19 @@
 // Functions of run_blocking() that run while their scheduler is destroyed or the process ends.
 
 #include <atomic>
-#include <chrono>
 #include <csignal>
-#include <optional>
 #include <stop_token>
-#include <string>
 #include <thread>
 #include <unistd.h>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/blocking/run_blocking.hpp"
-#include "leat/async/loop/run.hpp"
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/resume_on.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "support/child_process.hpp"
 #include "support/foreign_coroutine.hpp"
+#include "support/leat_test.hpp"
 #include "support/loops.hpp"
 
 namespace run_blocking_end_test {
 
-using namespace std::chrono_literals;
 using leat::run_blocking;
-using leat::task;
-using leat::task_group;
 
 /// Runs until its token is stopped, and a little longer.
 struct stoppable {
@@ -188,7 +172,7 @@ TEMPLATE_TEST_CASE("run_blocking: a destroyed loop keeps what a running function
   CHECK(leat_test::is_cancelled(group));
 }
 
-TEST_CASE("run_blocking: a destroyed loop stops all functions at once", "[async]") {
+TEST_CASE("run_blocking: a destroyed loop stops all functions at once") {
   std::atomic<int> entered{0};
   std::atomic<int> stopped{0};
   task_group group;
@@ -234,7 +218,7 @@ TEMPLATE_TEST_CASE("run_blocking: a destroyed loop waits for the function of ano
 
 // -------------------------------------------------------------------------- the end of the process
 
-TEST_CASE("run_blocking: SIGTERM under run() stops the function through its token", "[async]") {
+TEST_CASE("run_blocking: SIGTERM under run() stops the function through its token") {
   const std::string answer = leat_test::run_in_child([] {
     std::atomic<bool> entered{false};
     std::atomic<bool> left{false};
@@ -251,8 +235,7 @@ TEST_CASE("run_blocking: SIGTERM under run() stops the function through its toke
   CHECK(answer.ends_with(" left"));
 }
 
-TEST_CASE("run_blocking: a child of fork destroys a loop with a function that runs in its parent",
-          "[async]") {
+TEST_CASE("run_blocking: a child of fork destroys a loop with a function that runs in its parent") {
   std::atomic<bool> entered{false};
   std::atomic<bool> left{false};
   task_group group;
@@ -273,11 +256,10 @@ TEST_CASE("run_blocking: a child of fork destroys a loop with a function that ru
   CHECK(leat_test::is_cancelled(group));
 }
 
-TEST_CASE("run_blocking: a report of a group names a task whose function does not return",
-          "[async]") {
+TEST_CASE("run_blocking: a report of a group names a task whose function does not return") {
   std::atomic<bool> open{false};
   std::string text;
-  leat::sync_wait([](std::atomic<bool>& o, std::string& t) -> task<> {
+  leat::block_on([](std::atomic<bool>& o, std::string& t) -> task<> {
     std::atomic<bool> entered{false};
     task_group group;
     group.spawn(
@@ -292,15 +274,15 @@ TEST_CASE("run_blocking: a report of a group names a task whose function does no
     while (!entered) co_await leat::sleep_for(100us);
     group.request_stop();
     const auto [ec] = co_await leat::as_tuple(leat::with_timeout(group.join(), 5ms));
-    CHECK(ec == leat::errc::deadline_exceeded);
+    CHECK(ec == errc::deadline_exceeded);
     for (const auto& report : group.report()) t = report.name + ": " + report.position;
     o = true;
     co_await group.join();
   }(open, text));
   CAPTURE(text);
   CHECK(text.starts_with("query: run_blocking (running for 0."));
-  CHECK(text.find(", asked to stop 0.") != std::string::npos);
-  CHECK(text.find(" s ago), at run_blocking_end_test.cpp:") != std::string::npos);
+  CHECK(contains(text, ", asked to stop 0."));
+  CHECK(contains(text, " s ago), at run_blocking_end_test.cpp:"));
 }
 
 }  // namespace run_blocking_end_test

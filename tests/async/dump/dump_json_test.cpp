@@ -1,13 +1,9 @@
 #include "leat/async/dump/dump.hpp"
 
 #include <sstream>
-#include <string>
 
 #include "async/manual_event.hpp"
 #include "base/text/json_writer.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
 
@@ -18,9 +14,6 @@
 
 namespace dump_json_test {
 
-using namespace std::chrono_literals;
-using leat::task;
-using leat::task_group;
 using leat_test::manual_event;
 
 std::string written(std::string_view text) {
@@ -29,7 +22,7 @@ std::string written(std::string_view text) {
   return out.str();
 }
 
-TEST_CASE("json_writer: separates members and elements, and nothing else", "[async]") {
+TEST_CASE("json_writer: separates members and elements, and nothing else") {
   std::ostringstream out;
   leat::detail::json_writer json(out);
   json.begin_object().member("a", "x").key("b").begin_array();
@@ -38,25 +31,25 @@ TEST_CASE("json_writer: separates members and elements, and nothing else", "[asy
   CHECK(out.str() == R"({"a":"x","b":[1,2,[]],"c":true,"d":null,"e":{}})");
 }
 
-TEST_CASE("json_writer: writes milliseconds with three decimals", "[async]") {
+TEST_CASE("json_writer: writes milliseconds with three decimals") {
   std::ostringstream out;
   leat::detail::json_writer json(out);
   json.begin_array().milliseconds(3204).milliseconds(7).milliseconds(-1050).end_array();
   CHECK(out.str() == "[3.204,0.007,-1.050]");
 }
 
-TEST_CASE("json_writer: escapes quotes, backslashes and control characters", "[async]") {
+TEST_CASE("json_writer: escapes quotes, backslashes and control characters") {
   CHECK(written("a\"b\\c\n\x01\x7F") == R"("a\"b\\c\u000A\u0001\u007F")");
   CHECK(written(std::string_view("\0", 1)) == R"("\u0000")");
 }
 
-TEST_CASE("json_writer: copies valid UTF-8", "[async]") {
+TEST_CASE("json_writer: copies valid UTF-8") {
   for (const char* text : {"\u00e9", "\u20ac", "\U0001F600", "\u0800", "\uD7FF", "\U0010FFFF"}) {
     CHECK(written(text) == "\"" + std::string(text) + "\"");
   }
 }
 
-TEST_CASE("json_writer: escapes a byte that is not valid UTF-8", "[async]") {
+TEST_CASE("json_writer: escapes a byte that is not valid UTF-8") {
   CHECK(written("caf\xE9") == R"("caf\\xE9")");
   CHECK(written("\xC0\xAF") == R"("\\xC0\\xAF")");                    // overlong
   CHECK(written("\xE0\x80\x80") == R"("\\xE0\\x80\\x80")");           // overlong
@@ -85,7 +78,7 @@ json named(const json& array, const std::string& name) {
   return {};
 }
 
-TEST_CASE("json_writer: writes valid JSON for any byte in a name", "[async]") {
+TEST_CASE("json_writer: writes valid JSON for any byte in a name") {
   for (int first = 0; first < 256; ++first) {
     for (const int second : {0x00, 0x22, 0x61, 0x80, 0xA0, 0xBF, 0xE9}) {
       const std::string text{static_cast<char>(first), static_cast<char>(second)};
@@ -97,7 +90,7 @@ TEST_CASE("json_writer: writes valid JSON for any byte in a name", "[async]") {
 task<void> read_file(manual_event& event) { co_await event.wait(); }
 task<void> run_reader(manual_event& event) { co_await read_file(event); }
 
-LEAT_TEST("dump: JSON lists scopes, tasks, waits and the await chain", "[async]") {
+LEAT_TEST("dump: JSON lists scopes, tasks, waits and the await chain") {
   manual_event event("data");
   task_group group("readers");
   group.spawn(run_reader(event), "reader 0");
@@ -128,7 +121,7 @@ LEAT_TEST("dump: JSON lists scopes, tasks, waits and the await chain", "[async]"
   CHECK(reader.at("awaited_at").at(0).at("function") == "dump_json_test::run_reader");
 }
 
-LEAT_TEST("dump: JSON names the scope of a join by its id", "[async]") {
+LEAT_TEST("dump: JSON names the scope of a join by its id") {
   manual_event event;
   task_group inner("inner"), outer("outer");
   inner.spawn(read_file(event));
@@ -144,7 +137,7 @@ LEAT_TEST("dump: JSON names the scope of a join by its id", "[async]") {
   CHECK(object.at("scope") == named(scopes, "inner").at("id"));
 }
 
-LEAT_TEST("dump: JSON contains any name", "[async]") {
+LEAT_TEST("dump: JSON contains any name") {
   manual_event event;
   const std::string wild = "a\"\\\n\x01\xE9 \u20ac";
   task_group group(wild);

@@ -7,16 +7,8 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstddef>
-#include <string>
-#include <system_error>
 #include <thread>
-#include <vector>
 
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "leat/base/internal/sanitizers.hpp"
 #include "support/child_process.hpp"
 #include "support/leat_test.hpp"
@@ -24,10 +16,7 @@
 
 namespace dump_on_request_test {
 
-using namespace std::chrono_literals;
 using leat::dump_on_request;
-using leat::task;
-using leat::task_group;
 
 class pipe_ends {
  public:
@@ -72,7 +61,7 @@ task<void> compute(std::atomic<bool>& computing, const std::atomic<bool>& go) {
   co_return;
 }
 
-TEST_CASE("dump_on_request: a signal prints all tasks, including deadlocked ones", "[async]") {
+TEST_CASE("dump_on_request: a signal prints all tasks, including deadlocked ones") {
   leat::runtime rt({.threads = 2});
   std::atomic<bool> computing{false}, go{false};
   task_group group("work");
@@ -88,16 +77,16 @@ TEST_CASE("dump_on_request: a signal prints all tasks, including deadlocked ones
   }
   go = true;
   group.request_stop();
-  group.wait_join();
+  leat::block_on(group.join());
   const std::string text = pipe.read_all();
   INFO(text);
-  CHECK(text.find("leat dump 1 of process " + std::to_string(::getpid()) + "\n") == 0);
-  CHECK(text.find("task group 'work', 2 tasks\n") != text.npos);
-  CHECK(text.find("  stuck: not known: its scheduler does not answer\n") != text.npos);
-  CHECK(text.find("  sleeper: sleep for another ") != text.npos);
+  CHECK(text.starts_with("leat dump 1 of process " + std::to_string(::getpid()) + "\n"));
+  CHECK(contains(text, "task group 'work', 2 tasks\n"));
+  CHECK(contains(text, "  stuck: not known: its scheduler does not answer\n"));
+  CHECK(contains(text, "  sleeper: sleep for another "));
 }
 
-TEST_CASE("dump_on_request: dumps while every scheduler is blocked, also in JSON", "[async]") {
+TEST_CASE("dump_on_request: dumps while every scheduler is blocked, also in JSON") {
   leat::runtime rt({.threads = 1});
   std::atomic<bool> computing{false}, go{false};
   task_group group;
@@ -110,7 +99,7 @@ TEST_CASE("dump_on_request: dumps while every scheduler is blocked, also in JSON
     d.request();
   }  // the destructor writes the dump that was requested
   go = true;
-  group.wait_join();
+  leat::block_on(group.join());
   const std::string text = pipe.read_all();
   INFO(text);
   CHECK(count(text, "\n") == 1);
@@ -119,8 +108,7 @@ TEST_CASE("dump_on_request: dumps while every scheduler is blocked, also in JSON
 }
 
 // A scheduler that does not answer keeps a dump from ending until the test lets it.
-TEST_CASE("dump_on_request: requests during a dump share the next dump, and none is lost",
-          "[async]") {
+TEST_CASE("dump_on_request: requests during a dump share the next dump, and none is lost") {
   leat::runtime rt({.threads = 1});
   std::atomic<bool> computing{false}, go{false};
   task_group group;
@@ -133,7 +121,7 @@ TEST_CASE("dump_on_request: requests during a dump share the next dump, and none
   for (int i = 0; i < 1000; ++i) d.request();
   CHECK(d.written() == before);  // the dump still waits for the scheduler
   go = true;
-  group.wait_join();
+  leat::block_on(group.join());
   wait_for(d, 1);
   // The first dump may have begun before or after the other requests.
   d.request();
@@ -141,7 +129,7 @@ TEST_CASE("dump_on_request: requests during a dump share the next dump, and none
   CHECK(d.written() <= 3);
 }
 
-TEST_CASE("dump_on_request: accepts requests by signal and by call from many threads", "[async]") {
+TEST_CASE("dump_on_request: accepts requests by signal and by call from many threads") {
   pipe_ends pipe;
   std::uint64_t dumps = 0;
   {
@@ -166,7 +154,7 @@ TEST_CASE("dump_on_request: accepts requests by signal and by call from many thr
   CHECK(count(pipe.read_all(), "leat dump ") >= dumps);
 }
 
-TEST_CASE("dump_on_request: objects can be created and destroyed while signals arrive", "[async]") {
+TEST_CASE("dump_on_request: objects can be created and destroyed while signals arrive") {
   struct sigaction ignore{};
   struct sigaction before{};
   ignore.sa_handler = SIG_IGN;
@@ -189,8 +177,7 @@ TEST_CASE("dump_on_request: objects can be created and destroyed while signals a
 
 void other_handler(int) noexcept {}
 
-TEST_CASE("dump_on_request: restores the previous handler unless a newer one is installed",
-          "[async]") {
+TEST_CASE("dump_on_request: restores the previous handler unless a newer one is installed") {
   struct sigaction action{};
   struct sigaction before{};
   struct sigaction now{};
@@ -210,7 +197,7 @@ TEST_CASE("dump_on_request: restores the previous handler unless a newer one is 
   CHECK(now.sa_handler == SIG_IGN);
 }
 
-TEST_CASE("dump_on_request: appends to a file and creates it again after it was moved", "[async]") {
+TEST_CASE("dump_on_request: appends to a file and creates it again after it was moved") {
   temp_dir dir;
   const std::string file = dir / "dumps";
   {
@@ -227,7 +214,7 @@ TEST_CASE("dump_on_request: appends to a file and creates it again after it was 
   CHECK(count(temp_dir::read(file), "leat dump ") == 2);
 }
 
-TEST_CASE("dump_on_request: request() preserves errno", "[async]") {
+TEST_CASE("dump_on_request: request() preserves errno") {
   pipe_ends pipe;
   dump_on_request d({.descriptor = pipe.writing()});
   errno = ERANGE;
@@ -235,7 +222,7 @@ TEST_CASE("dump_on_request: request() preserves errno", "[async]") {
   CHECK(errno == ERANGE);
 }
 
-TEST_CASE("dump_on_request: a pipe without a reader does not end the program", "[async]") {
+TEST_CASE("dump_on_request: a pipe without a reader does not end the program") {
   int ends[2];
   REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
   ::close(ends[0]);
@@ -247,7 +234,7 @@ TEST_CASE("dump_on_request: a pipe without a reader does not end the program", "
   ::close(ends[1]);
 }
 
-TEST_CASE("dump_on_request: stops writing to a full pipe after the time limit", "[async]") {
+TEST_CASE("dump_on_request: stops writing to a full pipe after the time limit") {
   int ends[2];
   REQUIRE(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
   const std::string page(4096, 'x');
@@ -260,7 +247,7 @@ TEST_CASE("dump_on_request: stops writing to a full pipe after the time limit", 
   ::close(ends[1]);
 }
 
-TEST_CASE("dump_on_request: rejects an unusable file or signal", "[async]") {
+TEST_CASE("dump_on_request: rejects an unusable file or signal") {
   std::string said;
   const auto code_of = [&said](leat::dump_on_request_options options) {
     try {
@@ -275,16 +262,15 @@ TEST_CASE("dump_on_request: rejects an unusable file or signal", "[async]") {
   CHECK_THAT(said, Catch::StartsWith("dump_on_request: cannot open '/nowhere/at/all'"));
   CHECK(code_of({.signal = SIGKILL}) == std::errc::invalid_argument);
   CHECK_THAT(said, Catch::StartsWith("dump_on_request: cannot handle signal 9"));
-  CHECK(code_of({.signal = 4711}) == leat::errc::invalid_argument);
+  CHECK(code_of({.signal = 4711}) == errc::invalid_argument);
   CHECK_THAT(said, Catch::StartsWith("dump_on_request: signal 4711 does not exist"));
   const dump_on_request d({.signal = SIGUSR1});
-  CHECK(code_of({.signal = SIGUSR1}) == leat::errc::already_exists);
+  CHECK(code_of({.signal = SIGUSR1}) == errc::already_exists);
   CHECK_THAT(said, Catch::Contains("is in use by another dump_on_request"));
   CHECK_FALSE(code_of({.signal = SIGUSR2}));
 }
 
-TEST_CASE("dump_on_request: the error for a thread that cannot be started names it and a remedy",
-          "[async]") {
+TEST_CASE("dump_on_request: the error for a thread that cannot be started names it and a remedy") {
   if (LEAT_TSAN) return;  // it ends a child process that starts a thread
   const std::string said = leat_test::run_in_child([]() -> std::string {
     pthread_attr_t too_large;  // a stack that is larger than every address space

@@ -1,32 +1,17 @@
 #include "leat/async/dump/dump.hpp"
 
-#include <atomic>
-#include <chrono>
 #include <iostream>
 #include <regex>
 #include <sstream>
-#include <string>
-#include <thread>
 
 #include <asio/io_context.hpp>
 
 #include "async/manual_event.hpp"
-#include "leat/async/loop/asio_scheduler.hpp"
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
 #include "support/nonblocking_stderr.hpp"
-#include "support/refusal.hpp"
 
 namespace dump_test {
-
-using namespace std::chrono_literals;
-using leat::task;
-using leat::task_group;
-using leat_test::contains;
 using leat_test::dump;
 using leat_test::manual_event;
 
@@ -38,8 +23,7 @@ task<void> read_file(manual_event& event) { co_await event.wait(); }
 task<void> run_reader(manual_event& event) { co_await read_file(event); }
 task<void> sleep_a_minute() { co_await leat::sleep_for(1min); }
 
-LEAT_TEST("dump: prints name, verb, object, location, duration and await chain of a wait",
-          "[async]") {
+LEAT_TEST("dump: prints name, verb, object, location, duration and await chain of a wait") {
   manual_event event("data");
   task_group group("readers");
   group.spawn(run_reader(event), "reader 0");
@@ -54,7 +38,7 @@ LEAT_TEST("dump: prints name, verb, object, location, duration and await chain o
             R"(for 3\.204 s\n +awaited at dump_test\.cpp:\d+ in dump_test::run_reader\n)"));
 }
 
-LEAT_TEST("dump: names a task without a name by the location of its spawn", "[async]") {
+LEAT_TEST("dump: names a task without a name by the location of its spawn") {
   manual_event event;
   task_group group;
   group.spawn(read_file(event));
@@ -67,14 +51,14 @@ LEAT_TEST("dump: names a task without a name by the location of its spawn", "[as
   CHECK(contains(text, "task spawned at dump_test.cpp:" + line));
 }
 
-LEAT_TEST("dump: reports a task that does not wait as running or ready", "[async]") {
+LEAT_TEST("dump: reports a task that does not wait as running or ready") {
   const std::string text = dump();
   INFO(text);
   CHECK(contains(text, "running or ready to run"));
   co_return;
 }
 
-LEAT_TEST("dump: prints the remaining time of a sleep", "[async]") {
+LEAT_TEST("dump: prints the remaining time of a sleep") {
   task_group group;
   group.spawn(sleep_a_minute(), "sleeper");
   co_await leat::sleep_for(20s);
@@ -85,7 +69,7 @@ LEAT_TEST("dump: prints the remaining time of a sleep", "[async]") {
   CHECK(matches(text, "sleeper: sleep for another 40000 ms, .*, for 20\\.000 s"));
 }
 
-LEAT_TEST("dump: prints a wait without details as one word", "[async]") {
+LEAT_TEST("dump: prints a wait without details as one word") {
   task_group group;
   group.spawn([]() -> task<void> { co_await leat::this_task::yield(); }(), "polite");
   co_await leat::this_task::yield();
@@ -95,7 +79,7 @@ LEAT_TEST("dump: prints a wait without details as one word", "[async]") {
   CHECK(matches(text, "polite: yield, at dump_test\\.cpp:"));
 }
 
-LEAT_TEST("dump: a join names its scope and prints the location once", "[async]") {
+LEAT_TEST("dump: a join names its scope and prints the location once") {
   manual_event event;
   task_group inner("inner"), outer;
   inner.spawn(read_file(event));
@@ -109,7 +93,7 @@ LEAT_TEST("dump: a join names its scope and prints the location once", "[async]"
   CHECK_FALSE(matches(text, "joiner: [^\n]*\n *awaited"));
 }
 
-LEAT_TEST("dump: lists a group below the task that created it", "[async]") {
+LEAT_TEST("dump: lists a group below the task that created it") {
   manual_event event;
   task_group outer("outer");
   outer.spawn(
@@ -129,7 +113,7 @@ LEAT_TEST("dump: lists a group below the task that created it", "[async]") {
                 "        task group 'inner', 1 task\n          leaf: "));
 }
 
-LEAT_TEST("dump: reports a stop request", "[async]") {
+LEAT_TEST("dump: reports a stop request") {
   task_group group("ending");
   group.spawn(sleep_a_minute());
   group.request_stop();
@@ -138,7 +122,7 @@ LEAT_TEST("dump: reports a stop request", "[async]") {
   CHECK(contains(text, "task group 'ending', 1 task, stop requested"));
 }
 
-LEAT_TEST("dump: omits tasks that have ended", "[async]") {
+LEAT_TEST("dump: omits tasks that have ended") {
   {
     manual_event event;
     task_group group("finished");
@@ -149,14 +133,14 @@ LEAT_TEST("dump: omits tasks that have ended", "[async]") {
   CHECK_FALSE(contains(dump(), "finished"));
 }
 
-LEAT_TEST("dump: omits the coroutines of the library", "[async]") {
+LEAT_TEST("dump: omits the coroutines of the library") {
   const std::string text = dump();
   CHECK_FALSE(contains(text, "store_result"));
   CHECK_FALSE(contains(text, "task.hpp"));
   co_return;
 }
 
-LEAT_TEST("dump: a spawned callable has no await location", "[async]") {
+LEAT_TEST("dump: a spawned callable has no await location") {
   manual_event event;
   task_group group;
   group.spawn([&]() -> task<void> { co_await event.wait(); });
@@ -169,7 +153,7 @@ LEAT_TEST("dump: a spawned callable has no await location", "[async]") {
   CHECK_FALSE(contains(text, "awaited at"));
 }
 
-TEST_CASE("dump: works on a thread without a scheduler", "[async]") {
+TEST_CASE("dump: works on a thread without a scheduler") {
   leat::runtime rt({.threads = 2});
   task_group group("everywhere");
   for (std::size_t i = 0; i < 2; ++i) {
@@ -182,11 +166,11 @@ TEST_CASE("dump: works on a thread without a scheduler", "[async]") {
     text = dump();
   } while (!matches(text, "sleeper 0: sleep") || !matches(text, "sleeper 1: sleep"));
   group.request_stop();
-  group.wait_join();
+  leat::block_on(group.join());
   CHECK(contains(text, "task group 'everywhere', 2 tasks"));
 }
 
-TEST_CASE("dump: a task and another thread can dump at the same time", "[async]") {
+TEST_CASE("dump: a task and another thread can dump at the same time") {
   leat::runtime rt({.threads = 2});
   const auto dump_often = []() -> task<void> {
     for (int i = 0; i < 20; ++i) {
@@ -198,11 +182,11 @@ TEST_CASE("dump: a task and another thread can dump at the same time", "[async]"
   task_group group;
   group.spawn_on(rt.get_scheduler(0), dump_often());
   group.spawn_on(rt.get_scheduler(1), dump_often());
-  group.wait_join();
+  leat::block_on(group.join());
   CHECK(group.live_tasks() == 0);
 }
 
-TEST_CASE("dump: reports a scheduler that is not running without waiting for it", "[async]") {
+TEST_CASE("dump: reports a scheduler that is not running without waiting for it") {
   asio::io_context io;
   task_group group("asleep");
   group.spawn_on(leat::get_scheduler(io), []() -> task<void> { co_return; }(), "waiter");
@@ -211,10 +195,10 @@ TEST_CASE("dump: reports a scheduler that is not running without waiting for it"
   INFO(out.str());
   CHECK(contains(out.str(), "waiter: not known: its scheduler does not answer"));
   io.run();  // the query is too late and is discarded
-  group.wait_join();
+  leat::block_on(group.join());
 }
 
-TEST_CASE("dump: tolerates a scheduler that answers after its scope was destroyed", "[async]") {
+TEST_CASE("dump: tolerates a scheduler that answers after its scope was destroyed") {
   asio::io_context io;
   {
     task_group group;
@@ -229,8 +213,7 @@ TEST_CASE("dump: tolerates a scheduler that answers after its scope was destroye
   CHECK_FALSE(contains(out.str(), "task group"));
 }
 
-LEAT_TEST("dump: std::cerr receives all of it if standard error is a full nonblocking pipe",
-          "[async]") {
+LEAT_TEST("dump: std::cerr receives all of it if standard error is a full nonblocking pipe") {
   manual_event event("data");
   task_group group("readers");
   for (int i = 0; i < 2000; ++i) group.spawn(read_file(event), "reader " + std::to_string(i));
@@ -246,7 +229,7 @@ LEAT_TEST("dump: std::cerr receives all of it if standard error is a full nonblo
   CHECK(text.ends_with("the end\n"));
 }
 
-TEST_CASE("to_text: prints a location as file, line and plain function name", "[async]") {
+TEST_CASE("to_text: prints a location as file, line and plain function name") {
   const std::string text = leat::detail::to_text(std::source_location::current());
   CHECK(matches(text, "^dump_test\\.cpp:\\d+ in [\\w:]+$"));
 }

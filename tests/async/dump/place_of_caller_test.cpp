@@ -1,38 +1,17 @@
 // A wait in a coroutine of the library has the place where the program awaits that coroutine.
 
-#include <chrono>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
-#include "leat/async/as_tuple.hpp"
 #include "leat/async/for_each_concurrent.hpp"
-#include "leat/async/retry.hpp"
-#include "leat/async/run_on.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/async/tracing/task_local.hpp"
-#include "leat/async/when_all.hpp"
-#include "leat/async/when_any.hpp"
 #include "support/dump.hpp"
-#include "support/error_of.hpp"
 #include "support/leat_test.hpp"
 
 namespace place_of_caller_test {
-
-using namespace std::chrono_literals;
-using leat::task;
 
 task<int> wait_long(int n) {
   co_await leat::sleep_for(1h);
   co_return n;
 }
 task<> fail() {
-  throw leat::failure(leat::errc::unavailable, "refused");
+  throw leat::failure(errc::unavailable, "refused");
   co_return;
 }
 task<> visit(int n) { co_await wait_long(n); }
@@ -58,8 +37,8 @@ task<> on_scheduler() {
 }
 task<> with_local() { co_await number.with(1, join_two()); }
 
-LEAT_TEST("dump: a wait in a coroutine of the library has the place of its caller", "[async]") {
-  leat::task_group group;
+LEAT_TEST("dump: a wait in a coroutine of the library has the place of its caller") {
+  task_group group;
   group.spawn(map());
   group.spawn(for_each());
   group.spawn(limited_map());
@@ -76,15 +55,15 @@ LEAT_TEST("dump: a wait in a coroutine of the library has the place of its calle
   co_await leat::sleep_for(1ms);
   const std::string text = leat_test::dump();
   CAPTURE(text);
-  CHECK(text.find(" :0") == text.npos);
-  CHECK(text.find("retry.cpp") == text.npos);
-  CHECK(text.find("join map_concurrent, 2 tasks live, at place_of_caller_test.cpp") != text.npos);
+  CHECK_FALSE(contains(text, " :0"));
+  CHECK_FALSE(contains(text, "retry.cpp"));
+  CHECK(contains(text, "join map_concurrent, 2 tasks live, at place_of_caller_test.cpp"));
   group.request_stop();
   co_await leat::as_tuple(group.join());
 }
 
-LEAT_TEST("map_concurrent: the error of a limit names it and its place", "[async]") {
-  const std::string said = co_await leat_test::message_of<leat::failure>(
+LEAT_TEST("map_concurrent: the error of a limit names it and its place") {
+  const std::string said = co_await message_of<leat::failure>(
       leat::with_timeout(leat::map_concurrent(numbers, 2, wait_long), 1ms));
   CHECK_THAT(said,
              Catch::Contains("join map_concurrent, 2 tasks live, at place_of_caller_test.cpp"));

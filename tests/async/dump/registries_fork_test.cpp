@@ -4,20 +4,15 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdint>
 #include <mutex>
-#include <string>
 #include <thread>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "async/scope_registry.hpp"
+#include "async/internal/scope_registry.hpp"
 #include "async/thread_registry.hpp"
-#include "leat/async/detail/thread_record.hpp"
-#include "leat/async/task_group.hpp"
+#include "leat/async/internal/thread_record.hpp"
 #include "support/child_process.hpp"
 #include "support/effort.hpp"
+#include "support/leat_test.hpp"
 
 namespace registries_fork_test {
 
@@ -53,21 +48,21 @@ void fork_meanwhile(Use use) {
   over = true;
 }
 
-TEST_CASE("scope_registry: a child of fork() uses it while threads of its parent do", "[async]") {
+TEST_CASE("scope_registry: a child of fork() uses it while threads of its parent do") {
   fork_meanwhile([] {
-    leat::task_group outer("outer");
-    const leat::task_group inner("inner");
+    task_group outer("outer");
+    const task_group inner("inner");
   });
 }
 
-TEST_CASE("scope_registry: threads whose first scopes are created during fork()", "[async]") {
+TEST_CASE("scope_registry: threads whose first scopes are created during fork()") {
   fork_meanwhile([] {
-    if (::gettid() != ::getpid()) std::thread([] { const leat::task_group first; }).join();
-    const leat::task_group group;
+    if (::gettid() != ::getpid()) std::thread([] { const task_group first; }).join();
+    const task_group group;
   });
 }
 
-TEST_CASE("thread_registry: a child of fork() uses it while threads of its parent do", "[async]") {
+TEST_CASE("thread_registry: a child of fork() uses it while threads of its parent do") {
   fork_meanwhile([] { const leat::detail::thread_record record({}, "thread", true); });
 }
 

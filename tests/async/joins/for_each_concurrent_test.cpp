@@ -1,28 +1,13 @@
 #include "leat/async/for_each_concurrent.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <list>
-#include <memory>
 #include <ranges>
 #include <sstream>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "support/leat_test.hpp"
-#include "support/outcome_of.hpp"
 
 namespace for_each_concurrent_test {
-
-using namespace std::chrono_literals;
-using leat::task;
 
 struct counter {
   int running = 0;
@@ -42,8 +27,7 @@ task<int> twice_after(int element, leat::duration d) {
   co_return 2 * element;
 }
 
-LEAT_TEST("for_each_concurrent: visits every element in order, at most limit at a time",
-          "[async]") {
+LEAT_TEST("for_each_concurrent: visits every element in order, at most limit at a time") {
   const std::vector<int> elements{1, 2, 3, 4, 5, 6, 7, 8, 9};
   counter c;
   co_await leat::for_each_concurrent(elements, 3, [&](int e) { return c.visit(e, e * 1ms); });
@@ -52,7 +36,7 @@ LEAT_TEST("for_each_concurrent: visits every element in order, at most limit at 
   CHECK(c.running == 0);
 }
 
-LEAT_TEST("for_each_concurrent: a slow element does not hold up the others", "[async]") {
+LEAT_TEST("for_each_concurrent: a slow element does not hold up the others") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   const std::vector<int> seconds{10, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -61,24 +45,23 @@ LEAT_TEST("for_each_concurrent: a slow element does not hold up the others", "[a
   CHECK(sched.now() - begin == 10s);
 }
 
-LEAT_TEST("for_each_concurrent: an empty range ends immediately", "[async]") {
+LEAT_TEST("for_each_concurrent: an empty range ends immediately") {
   counter c;
   co_await leat::for_each_concurrent(std::vector<int>(), 3, [&](int e) { return c.visit(e, 1s); });
   CHECK(c.begun.empty());
 }
 
-LEAT_TEST("for_each_concurrent: a limit of 0 fails with invalid_argument", "[async]") {
+LEAT_TEST("for_each_concurrent: a limit of 0 fails with invalid_argument") {
   counter c;
   const std::vector<int> one{1};
-  const leat_test::outcome o = co_await leat_test::outcome_of(
-      leat::for_each_concurrent(one, 0, [&](int e) { return c.visit(e, 1s); }));
-  CHECK(o.code == leat::errc::invalid_argument);
-  CHECK(o.text.find("limit is 0") != std::string::npos);
+  const leat_test::outcome o =
+      co_await outcome_of(leat::for_each_concurrent(one, 0, [&](int e) { return c.visit(e, 1s); }));
+  CHECK(o.code == errc::invalid_argument);
+  CHECK(contains(o.text, "limit is 0"));
   CHECK(c.begun.empty());
 }
 
-LEAT_TEST("for_each_concurrent: a limit beyond the size starts one task for each element",
-          "[async]") {
+LEAT_TEST("for_each_concurrent: a limit beyond the size starts one task for each element") {
   counter c;
   const std::vector<int> elements{1, 2, 3};
   co_await leat::for_each_concurrent(elements, std::size_t(-1),
@@ -86,7 +69,7 @@ LEAT_TEST("for_each_concurrent: a limit beyond the size starts one task for each
   CHECK(c.most == 3);
 }
 
-LEAT_TEST("for_each_concurrent: a temporary range is kept until the end", "[async]") {
+LEAT_TEST("for_each_concurrent: a temporary range is kept until the end") {
   counter c;
   auto visits =
       leat::for_each_concurrent(std::list<int>{1, 2, 3}, 1, [&](int e) { return c.visit(e, 1s); });
@@ -94,7 +77,7 @@ LEAT_TEST("for_each_concurrent: a temporary range is kept until the end", "[asyn
   CHECK(c.begun == std::vector<int>{1, 2, 3});
 }
 
-LEAT_TEST("for_each_concurrent: an lvalue range is not copied", "[async]") {
+LEAT_TEST("for_each_concurrent: an lvalue range is not copied") {
   std::vector<std::unique_ptr<int>> elements;
   for (int i = 0; i < 3; ++i) elements.push_back(std::make_unique<int>(i));
   const auto increment = [](std::unique_ptr<int>& p) -> task<> {
@@ -105,7 +88,7 @@ LEAT_TEST("for_each_concurrent: an lvalue range is not copied", "[async]") {
   CHECK(*elements[2] == 3);
 }
 
-LEAT_TEST("for_each_concurrent: accepts generated and single-pass ranges", "[async]") {
+LEAT_TEST("for_each_concurrent: accepts generated and single-pass ranges") {
   counter c;
   co_await leat::for_each_concurrent(std::views::iota(0, 4), 2,
                                      [&](int e) { return c.visit(e, 1s); });
@@ -117,7 +100,7 @@ LEAT_TEST("for_each_concurrent: accepts generated and single-pass ranges", "[asy
   CHECK(c.begun == std::vector<int>{5, 6, 7});
 }
 
-LEAT_TEST("for_each_concurrent: a capturing coroutine lambda is kept until the end", "[async]") {
+LEAT_TEST("for_each_concurrent: a capturing coroutine lambda is kept until the end") {
   int sum = 0;
   const std::vector<int> elements{1, 2, 3};
   const auto all = [&] {
@@ -130,7 +113,7 @@ LEAT_TEST("for_each_concurrent: a capturing coroutine lambda is kept until the e
   CHECK(sum == 36);
 }
 
-LEAT_TEST("for_each_concurrent: the first error stops the others and takes no more", "[async]") {
+LEAT_TEST("for_each_concurrent: the first error stops the others and takes no more") {
   counter c;
   const std::vector<int> elements{1, 2, 3, 4, 5, 6};
   const auto visit = [&](int e) -> task<> {
@@ -138,17 +121,12 @@ LEAT_TEST("for_each_concurrent: the first error stops the others and takes no mo
     co_await leat::sleep_for(e * 1s);
     if (e == 2) throw std::runtime_error("element 2");
   };
-  std::string message;
-  try {
-    co_await leat::for_each_concurrent(elements, 2, visit);
-  } catch (const std::runtime_error& e) {
-    message = e.what();
-  }
-  CHECK(message == "element 2");
+  CHECK(co_await message_of<std::runtime_error>(leat::for_each_concurrent(elements, 2, visit)) ==
+        "element 2");
   CHECK(c.begun == std::vector<int>{1, 2, 3});
 }
 
-LEAT_TEST("for_each_concurrent: an exception of the function itself stops the others", "[async]") {
+LEAT_TEST("for_each_concurrent: an exception of the function itself stops the others") {
   for (const int bad : {1, 4}) {
     counter c;
     const std::vector<int> elements{1, 2, 3, 4, 5, 6};
@@ -156,19 +134,14 @@ LEAT_TEST("for_each_concurrent: an exception of the function itself stops the ot
       if (e == bad) throw std::runtime_error("function");
       return c.visit(e, 1s);
     };
-    std::string message;
-    try {
-      co_await leat::for_each_concurrent(elements, 2, visit);
-    } catch (const std::runtime_error& e) {
-      message = e.what();
-    }
-    CHECK(message == "function");
+    CHECK(co_await message_of<std::runtime_error>(leat::for_each_concurrent(elements, 2, visit)) ==
+          "function");
     CHECK(c.begun.size() <= 3);
   }
 }
 
-LEAT_TEST("for_each_concurrent: a stop of the caller ends it with cancelled", "[async]") {
-  leat::task_group group;
+LEAT_TEST("for_each_concurrent: a stop of the caller ends it with cancelled") {
+  task_group group;
   counter c;
   std::error_code code;
   const std::vector<int> elements{1, 2, 3, 4};
@@ -180,13 +153,13 @@ LEAT_TEST("for_each_concurrent: a stop of the caller ends it with cancelled", "[
   co_await leat::sleep_for(1s);
   group.request_stop();
   co_await group.join();
-  CHECK(code == leat::errc::cancelled);
+  CHECK(code == errc::cancelled);
   CHECK(c.begun.size() == 2);
 }
 
-LEAT_TEST("for_each_concurrent: a stop with elements left is cancelled even if the tasks returned",
-          "[async]") {
-  leat::task_group group;
+LEAT_TEST(
+    "for_each_concurrent: a stop with elements left is cancelled even if the tasks returned") {
+  task_group group;
   std::error_code code;
   const std::vector<int> elements{1, 2, 3, 4};
   const auto swallow = [](int) -> task<> { co_await leat::as_tuple(leat::sleep_for(1h)); };
@@ -197,11 +170,11 @@ LEAT_TEST("for_each_concurrent: a stop with elements left is cancelled even if t
   co_await leat::sleep_for(1s);
   group.request_stop();
   co_await group.join();
-  CHECK(code == leat::errc::cancelled);
+  CHECK(code == errc::cancelled);
 }
 
-LEAT_TEST("for_each_concurrent: calls no function after an earlier stop", "[async]") {
-  leat::task_group group;
+LEAT_TEST("for_each_concurrent: calls no function after an earlier stop") {
+  task_group group;
   group.request_stop();
   counter c;
   std::error_code code;
@@ -212,19 +185,18 @@ LEAT_TEST("for_each_concurrent: calls no function after an earlier stop", "[asyn
     code = ec;
   });
   co_await group.join();
-  CHECK(code == leat::errc::cancelled);
+  CHECK(code == errc::cancelled);
   CHECK(c.begun.empty());
 }
 
-LEAT_TEST("map_concurrent: returns the results in the order of the elements", "[async]") {
+LEAT_TEST("map_concurrent: returns the results in the order of the elements") {
   const std::vector<int> elements{1, 2, 3, 4, 5};
   const std::vector<int> results = co_await leat::map_concurrent(
       elements, 3, [](int e) { return twice_after(e, (6 - e) * 1s); });
   CHECK(results == std::vector<int>{2, 4, 6, 8, 10});
 }
 
-LEAT_TEST("map_concurrent: accepts results that cannot be default-constructed or copied",
-          "[async]") {
+LEAT_TEST("map_concurrent: accepts results that cannot be default-constructed or copied") {
   struct page {
     explicit page(int n) : number(std::make_unique<int>(n)) {}
     std::unique_ptr<int> number;
@@ -238,21 +210,21 @@ LEAT_TEST("map_concurrent: accepts results that cannot be default-constructed or
   CHECK(*pages[4].number == 4);
 }
 
-LEAT_TEST("map_concurrent: an empty range gives an empty vector", "[async]") {
+LEAT_TEST("map_concurrent: an empty range gives an empty vector") {
   const std::vector<int> none;
   const auto results =
       co_await leat::map_concurrent(none, 3, [](int e) { return twice_after(e, 1s); });
   CHECK(results.empty());
 }
 
-LEAT_TEST("map_concurrent: a limit of 0 fails with invalid_argument", "[async]") {
+LEAT_TEST("map_concurrent: a limit of 0 fails with invalid_argument") {
   const std::vector<int> none;
   const auto [ec, results] = co_await leat::as_tuple(
       leat::map_concurrent(none, 0, [](int e) { return twice_after(e, 1s); }));
-  CHECK(ec == leat::errc::invalid_argument);
+  CHECK(ec == errc::invalid_argument);
 }
 
-LEAT_TEST("map_concurrent: the first error stops the others and is thrown", "[async]") {
+LEAT_TEST("map_concurrent: the first error stops the others and is thrown") {
   int ended = 0;
   const auto load = [&](int e) -> task<int> {
     co_await leat::sleep_for(e * 1s);
@@ -261,17 +233,12 @@ LEAT_TEST("map_concurrent: the first error stops the others and is thrown", "[as
     co_return e;
   };
   const std::vector<int> elements{1, 2, 3, 4};
-  std::string message;
-  try {
-    co_await leat::map_concurrent(elements, 3, load);
-  } catch (const std::runtime_error& e) {
-    message = e.what();
-  }
-  CHECK(message == "element 2");
+  CHECK(co_await message_of<std::runtime_error>(leat::map_concurrent(elements, 3, load)) ==
+        "element 2");
   CHECK(ended == 1);
 }
 
-LEAT_TEST("for_each_concurrent: keeps an element that its range returns by value", "[async]") {
+LEAT_TEST("for_each_concurrent: keeps an element that its range returns by value") {
   long sum = 0;
   const auto add = [&](const int& element) -> task<> {
     co_await leat::sleep_for(1ms);

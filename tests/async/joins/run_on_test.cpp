@@ -1,34 +1,15 @@
 #include "leat/async/run_on.hpp"
 
-#include <chrono>
-#include <memory>
-#include <set>
-#include <stdexcept>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "support/dump.hpp"
-#include "support/error_of.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
-#include "support/outcome_of.hpp"
 
 namespace run_on_test {
 
-using namespace std::chrono_literals;
 using leat::run_on;
-using leat::task;
 using leat_test::asio_loop;
-using leat_test::message_of;
 
 task<std::thread::id> thread_id() { co_return std::this_thread::get_id(); }
 task<int> give(int n) { co_return n; }
@@ -57,14 +38,13 @@ task<bool> changes_thread(leat::scheduler& there) {
   co_return other != before&& is_back;
 }
 
-TEST_CASE("run_on: runs the task on the other thread and returns to the caller's", "[async]") {
+TEST_CASE("run_on: runs the task on the other thread and returns to the caller's") {
   leat::runtime rt({.threads = 2});
   for (int i = 0; i < 20; ++i) CHECK(rt.block_on(changes_thread(rt.get_scheduler(1))));
 }
 
 task<> results_of_all_kinds(leat::scheduler& s) {
-  const int value = co_await run_on(s, give(5));
-  CHECK(value == 5);
+  CHECK(co_await run_on(s, give(5)) == 5);
   int n = 0;
   int& same = co_await run_on(s, give_reference(n));
   CHECK(&same == &n);
@@ -74,13 +54,13 @@ task<> results_of_all_kinds(leat::scheduler& s) {
   CHECK(n == 7);
 }
 
-TEST_CASE("run_on: returns a value, a reference, a move-only object or nothing", "[async]") {
+TEST_CASE("run_on: returns a value, a reference, a move-only object or nothing") {
   leat::runtime rt({.threads = 2});
   rt.block_on(results_of_all_kinds(rt.get_scheduler(0)));
   rt.block_on(results_of_all_kinds(rt.get_scheduler(1)));
 }
 
-TEST_CASE("run_on: throws the exception of the task", "[async]") {
+TEST_CASE("run_on: throws the exception of the task") {
   leat::runtime rt({.threads = 2});
   CHECK(rt.block_on(message_of<std::runtime_error>(run_on(rt.get_scheduler(0), fail()))) ==
         "failed");
@@ -88,7 +68,7 @@ TEST_CASE("run_on: throws the exception of the task", "[async]") {
         "failed");
 }
 
-TEST_CASE("run_on: a stop of the caller stops the task and waits for its end", "[async]") {
+TEST_CASE("run_on: a stop of the caller stops the task and waits for its end") {
   leat::runtime rt({.threads = 2});
   for (int i = 0; i < 20; ++i) {
     int ended = 0;
@@ -100,42 +80,42 @@ TEST_CASE("run_on: a stop of the caller stops the task and waits for its end", "
         throw;
       }
     };
-    leat::task_group group;
+    task_group group;
     group.spawn_on(rt.get_scheduler(0), run_on(rt.get_scheduler(1), work(ended)));
     if (i % 2 == 0) std::this_thread::sleep_for(1ms);
     group.request_stop();
-    group.wait_join();
+    leat::block_on(group.join());
     CHECK(group.live_tasks() == 0);
     if (i % 2 == 0) CHECK(ended == 1);
   }
 }
 
-TEST_CASE("run_on: a stop at any moment leaves no task behind", "[async]") {
+TEST_CASE("run_on: a stop at any moment leaves no task behind") {
   leat::runtime rt({.threads = 2});
   const auto work = [](int turns) -> task<> {
     for (int i = 0; i < turns; ++i) co_await leat::this_task::yield();
     co_await leat::sleep_for(20us);
   };
   for (int i = 0; i < 400; ++i) {
-    leat::task_group group;
+    task_group group;
     for (int n = 0; n < 3; ++n) {
       group.spawn_on(rt.next_scheduler(), run_on(rt.get_scheduler(1), work(i % 7 * 5)));
     }
     if (i % 3 != 0) std::this_thread::sleep_for(std::chrono::microseconds(i % 50));
     group.request_stop();
-    group.wait_join();
+    leat::block_on(group.join());
     CHECK(group.live_tasks() == 0);
   }
 }
 
 task<> with_a_limit(leat::scheduler& s) {
-  const leat_test::outcome o = co_await leat_test::outcome_of([](leat::scheduler& there) -> task<> {
+  const leat_test::outcome o = co_await outcome_of([](leat::scheduler& there) -> task<> {
     co_await leat::with_timeout(run_on(there, sleep_long()), 2ms);
   }(s));
-  CHECK(o.code == leat::errc::deadline_exceeded);
+  CHECK(o.code == errc::deadline_exceeded);
 }
 
-TEST_CASE("run_on: a time limit stops the task on the other scheduler", "[async]") {
+TEST_CASE("run_on: a time limit stops the task on the other scheduler") {
   leat::runtime rt({.threads = 2});
   rt.block_on(with_a_limit(rt.get_scheduler(1)));
 }
@@ -146,14 +126,14 @@ task<int> hop(const std::vector<leat::scheduler*>& all, std::size_t depth) {
   co_return below + 1;
 }
 
-TEST_CASE("run_on: nested calls hop between the schedulers", "[async]") {
+TEST_CASE("run_on: nested calls hop between the schedulers") {
   leat::runtime rt({.threads = 3});
   const std::vector<leat::scheduler*> all{&rt.get_scheduler(0), &rt.get_scheduler(1),
                                           &rt.get_scheduler(2)};
   CHECK(rt.block_on(hop(all, 200)) == 200);
 }
 
-TEST_CASE("run_on: many tasks call it at the same time", "[async]") {
+TEST_CASE("run_on: many tasks call it at the same time") {
   leat::runtime rt({.threads = 3});
   const auto caller = [&](leat::scheduler& there, int& sum) -> task<> {
     for (int i = 0; i < 100; ++i) {
@@ -162,23 +142,23 @@ TEST_CASE("run_on: many tasks call it at the same time", "[async]") {
     }
   };
   std::vector<int> sums(30);
-  leat::task_group group;
+  task_group group;
   for (std::size_t i = 0; i < sums.size(); ++i) {
     group.spawn_on(rt.get_scheduler(i % 3), caller(rt.get_scheduler((i / 3) % 3), sums[i]));
   }
-  group.wait_join();
+  leat::block_on(group.join());
   for (const int sum : sums) CHECK(sum == 100);
 }
 
-TEST_CASE("run_on: a dump shows the task below its caller", "[async]") {
+TEST_CASE("run_on: a dump shows the task below its caller") {
   leat::runtime rt({.threads = 2});
-  leat::task_group group;
+  task_group group;
   group.spawn_on(rt.get_scheduler(0), run_on(rt.get_scheduler(1), sleep_long()), "caller");
   std::string text;
   do text = leat_test::dump();
   while (text.find("sleep for another") == std::string::npos);
   group.request_stop();
-  group.wait_join();
+  leat::block_on(group.join());
   const std::size_t caller = text.find("caller");
   REQUIRE(caller != std::string::npos);
   const std::size_t scope = text.find("run_on, 1 task", caller);
@@ -188,11 +168,11 @@ TEST_CASE("run_on: a dump shows the task below its caller", "[async]") {
 
 // -------------------------------------------------------------------------------- two loops
 
-TEST_CASE("run_on: throws cancelled if the other scheduler is destroyed", "[async]") {
+TEST_CASE("run_on: throws cancelled if the other scheduler is destroyed") {
   for (const bool is_started : {false, true}) {
     asio_loop here;
     asio_loop there;
-    leat::task_group group;
+    task_group group;
     group.spawn_on(here.get_scheduler(), run_on(there.get_scheduler(), sleep_long()));
     here.run_ready();
     if (is_started) there.run_ready();
@@ -202,23 +182,22 @@ TEST_CASE("run_on: throws cancelled if the other scheduler is destroyed", "[asyn
   }
 }
 
-TEST_CASE("run_on: the scheduler of the caller, destroyed first, ends the process with a message",
-          "[async]") {
+TEST_CASE("run_on: the scheduler of the caller, destroyed first, ends the process with a message") {
   const std::string said = leat_test::abort_message([] {
     asio_loop there;
     asio_loop here;
-    leat::task_group group;
+    task_group group;
     group.spawn_on(here.get_scheduler(), run_on(there.get_scheduler(), sleep_long()));
     here.run_ready();
     there.run_ready();
     here.end();
   });
-  CHECK(said.find("run_on") != std::string::npos);
+  CHECK(contains(said, "run_on"));
 }
 
-TEST_CASE("run_on: the task ends with its own scheduler if both are destroyed", "[async]") {
+TEST_CASE("run_on: the task ends with its own scheduler if both are destroyed") {
   asio_loop here;
-  leat::task_group group;
+  task_group group;
   {
     asio_loop there;
     group.spawn_on(here.get_scheduler(), run_on(there.get_scheduler(), sleep_long()));

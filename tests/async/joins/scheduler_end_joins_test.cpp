@@ -1,30 +1,11 @@
 // Tasks under limits and in joins that have not finished when their scheduler is destroyed.
 
-#include <chrono>
-#include <functional>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
-#include "leat/async/as_tuple.hpp"
 #include "leat/async/for_each_concurrent.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/when_all.hpp"
-#include "leat/async/when_any.hpp"
-#include "leat/base/error.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
 
 namespace scheduler_end_joins_test {
 
-using namespace std::chrono_literals;
-using leat::task;
-using leat::task_group;
 using leat_test::asio_loop;
 using leat_test::embedded_loop;
 
@@ -76,11 +57,7 @@ task<> nested_timeouts(int& frames) {
 }
 task<> in_select(int& frames) { co_await leat::select(sleep_long(frames), leat::sleep_for(10h)); }
 
-struct scenario {
-  const char* name;
-  task<> (*run)(int& frames);
-};
-const scenario scenarios[] = {
+const leat_test::scenario scenarios[] = {
     {"when_all", all_of_two},
     {"when_all, one task has returned", all_of_one_that_returned},
     {"when_any", any_of_two},
@@ -96,29 +73,7 @@ const scenario scenarios[] = {
 // have been woken.
 TEMPLATE_TEST_CASE("scheduler end: tasks in joins and under limits are destroyed", "[async]",
                    asio_loop, embedded_loop) {
-  for (const scenario& s : scenarios) {
-    for (int turns = 0; turns < 8; ++turns) {
-      for (const bool stop : {false, true}) {
-        INFO(s.name << ", " << turns << " turns, stop " << stop);
-        int frames = 0;
-        task_group group;
-        {
-          TestType loop;
-          group.spawn_on(loop.get_scheduler(), s.run(frames), "caller");
-          for (int i = 0; i < turns; ++i) loop.run_one_turn();
-          if (stop) group.request_stop();
-          loop.end();
-        }
-        CHECK(frames == 0);
-        CHECK(group.live_tasks() == 0);
-        try {
-          group.wait_join();
-        } catch (const leat::failure& e) {
-          CHECK(e.code() == leat::errc::cancelled);
-        }
-      }
-    }
-  }
+  leat_test::check_ends<TestType>(scenarios, 8);
 }
 
 }  // namespace scheduler_end_joins_test

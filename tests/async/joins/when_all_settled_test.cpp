@@ -1,27 +1,10 @@
 #include "leat/async/joins/when_all_settled.hpp"
 
-#include <chrono>
-#include <memory>
-#include <stdexcept>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "support/leat_test.hpp"
-#include "support/value_after.hpp"
 
 namespace when_all_settled_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
 using leat::settled;
-using leat::task;
-using leat_test::value_after;
 
 task<int> fail_after(leat::duration d) {
   co_await leat::sleep_for(d);
@@ -29,7 +12,7 @@ task<int> fail_after(leat::duration d) {
 }
 task<> sleep(leat::duration d) { co_await leat::sleep_for(d); }
 
-LEAT_TEST("settled: has a value, an exception, or neither", "[async]") {
+LEAT_TEST("settled: has a value, an exception, or neither") {
   settled<int> none;
   CHECK_FALSE(none);
   CHECK_FALSE(none.code());
@@ -45,23 +28,22 @@ LEAT_TEST("settled: has a value, an exception, or neither", "[async]") {
   co_return;
 }
 
-LEAT_TEST("when_all_settled: returns the end of each task", "[async]") {
+LEAT_TEST("when_all_settled: returns the end of each task") {
   auto ends = co_await leat::when_all_settled(value_after(1, 2s), fail_after(1s), sleep(3s));
   CHECK(std::get<0>(ends).value() == 1);
   CHECK_THROWS_AS(std::get<1>(ends).value(), std::runtime_error);
   CHECK(std::get<2>(ends).has_value());
 }
 
-LEAT_TEST("when_all_settled: a limit keeps the results of the tasks that have returned",
-          "[async]") {
+LEAT_TEST("when_all_settled: a limit keeps the results of the tasks that have returned") {
   auto ends = co_await leat::with_timeout(
       leat::when_all_settled(value_after(1, 1s), value_after(2, 1h)), 10s);
   CHECK(std::get<0>(ends).value() == 1);
   CHECK(std::get<1>(ends).code() == errc::cancelled);
 }
 
-LEAT_TEST("when_all_settled: a stop of the caller keeps the results too", "[async]") {
-  leat::task_group group;
+LEAT_TEST("when_all_settled: a stop of the caller keeps the results too") {
+  task_group group;
   std::vector<std::error_code> codes;
   int sum = 0;
   group.spawn([](std::vector<std::error_code>& c, int& s) -> task<> {
@@ -83,14 +65,14 @@ LEAT_TEST("when_all_settled: a stop of the caller keeps the results too", "[asyn
   CHECK(codes[1] == errc::cancelled);
 }
 
-LEAT_TEST("when_all_settled: moves results", "[async]") {
+LEAT_TEST("when_all_settled: moves results") {
   const auto make = []() -> task<std::unique_ptr<int>> { co_return std::make_unique<int>(3); };
   auto ends = co_await leat::when_all_settled(make());
   const std::unique_ptr<int> p = std::move(std::get<0>(ends)).value();
   CHECK(*p == 3);
 }
 
-LEAT_TEST("when_all_settled: returns immediately if there are no tasks", "[async]") {
+LEAT_TEST("when_all_settled: returns immediately if there are no tasks") {
   co_await leat::when_all_settled();
   const auto ends = co_await leat::when_all_settled(std::vector<task<int>>());
   CHECK(ends.empty());

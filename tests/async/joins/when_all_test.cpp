@@ -1,33 +1,12 @@
 #include "leat/async/when_all.hpp"
 
-#include <chrono>
-#include <memory>
-#include <stdexcept>
-#include <string>
 #include <tuple>
-#include <utility>
 #include <variant>
-#include <vector>
 
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "support/dump.hpp"
-#include "support/error_of.hpp"
 #include "support/leat_test.hpp"
-#include "support/outcome_of.hpp"
-#include "support/value_after.hpp"
 
 namespace when_all_test {
-
-using namespace std::chrono_literals;
-using leat::task;
-using leat_test::message_of;
-using leat_test::value_after;
 
 task<> sleep_then_count(int& n, leat::duration d) {
   co_await leat::sleep_for(d);
@@ -39,7 +18,7 @@ task<int> fail_after(const char* what, leat::duration d) {
 }
 task<int> report_stop(bool& stopped) {
   const auto [ec] = co_await leat::as_tuple(leat::sleep_for(1000h));
-  stopped = ec == leat::errc::cancelled;
+  stopped = ec == errc::cancelled;
   co_await leat::sleep_for(0ms);
   co_return 0;
 }
@@ -49,7 +28,7 @@ task<int> finish_despite_stop(int value) {
   co_return value;
 }
 
-LEAT_TEST("when_all: returns the results in the order of the arguments", "[async]") {
+LEAT_TEST("when_all: returns the results in the order of the arguments") {
   const auto [a, b, c] =
       co_await leat::when_all(value_after(1, 3s), value_after(2, 1s), value_after(3, 2s));
   CHECK(a == 1);
@@ -57,15 +36,14 @@ LEAT_TEST("when_all: returns the results in the order of the arguments", "[async
   CHECK(c == 3);
 }
 
-LEAT_TEST("when_all: runs its tasks concurrently", "[async]") {
+LEAT_TEST("when_all: runs its tasks concurrently") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   co_await leat::when_all(value_after(1, 3s), value_after(2, 3s));
   CHECK(sched.now() - begin == 3s);
 }
 
-LEAT_TEST("when_all: void becomes monostate, references and move-only results are kept",
-          "[async]") {
+LEAT_TEST("when_all: void becomes monostate, references and move-only results are kept") {
   int n = 0;
   const auto get_reference = [](int& i) -> task<int&> { co_return i; };
   const auto get_pointer = []() -> task<std::unique_ptr<int>> {
@@ -79,14 +57,14 @@ LEAT_TEST("when_all: void becomes monostate, references and move-only results ar
   CHECK(*std::get<2>(results) == 7);
 }
 
-LEAT_TEST("when_all: without tasks, returns immediately", "[async]") {
+LEAT_TEST("when_all: without tasks, returns immediately") {
   static_assert(std::is_same_v<decltype(leat::when_all()), task<std::tuple<>>>);
   co_await leat::when_all();
   CHECK((co_await leat::when_all(std::vector<task<int>>())).empty());
   co_await leat::when_all(std::vector<task<>>());
 }
 
-LEAT_TEST("when_all: a vector of tasks returns the results in order", "[async]") {
+LEAT_TEST("when_all: a vector of tasks returns the results in order") {
   std::vector<task<int>> tasks;
   for (int i = 0; i < 100; ++i) tasks.push_back(value_after(i, (100 - i) * 1ms));
   const std::vector<int> results = co_await leat::when_all(std::move(tasks));
@@ -94,7 +72,7 @@ LEAT_TEST("when_all: a vector of tasks returns the results in order", "[async]")
   for (int i = 0; i < 100; ++i) CHECK(results[static_cast<std::size_t>(i)] == i);
 }
 
-LEAT_TEST("when_all: a vector of tasks without results returns nothing", "[async]") {
+LEAT_TEST("when_all: a vector of tasks without results returns nothing") {
   int n = 0;
   std::vector<task<>> tasks;
   for (int i = 0; i < 10; ++i) tasks.push_back(sleep_then_count(n, i * 1ms));
@@ -102,31 +80,19 @@ LEAT_TEST("when_all: a vector of tasks without results returns nothing", "[async
   CHECK(n == 10);
 }
 
-LEAT_TEST("when_all: the first error stops the other tasks and is thrown", "[async]") {
+LEAT_TEST("when_all: the first error stops the other tasks and is thrown") {
   bool stopped = false;
-  std::string message;
-  try {
-    co_await leat::when_all(fail_after("second", 2s), report_stop(stopped),
-                            fail_after("first", 1s));
-  } catch (const std::runtime_error& e) {
-    message = e.what();
-  }
-  CHECK(message == "first");
+  CHECK(co_await message_of<std::runtime_error>(leat::when_all(
+            fail_after("second", 2s), report_stop(stopped), fail_after("first", 1s))) == "first");
   CHECK(stopped);
 }
 
-LEAT_TEST("when_all: an error in a vector stops the others", "[async]") {
+LEAT_TEST("when_all: an error in a vector stops the others") {
   bool stopped = false;
   std::vector<task<int>> tasks;
   tasks.push_back(report_stop(stopped));
   tasks.push_back(fail_after("broken", 1s));
-  bool thrown = false;
-  try {
-    co_await leat::when_all(std::move(tasks));
-  } catch (const std::runtime_error&) {
-    thrown = true;
-  }
-  CHECK(thrown);
+  CHECK(co_await throws<std::runtime_error>(leat::when_all(std::move(tasks))));
   CHECK(stopped);
 }
 
@@ -136,12 +102,12 @@ task<> await_none_of_three(std::vector<int>& results) {
   results = {a, b};
 }
 
-LEAT_TEST("when_all: a stop of the caller ends it with cancelled", "[async]") {
-  leat::task_group group;
+LEAT_TEST("when_all: a stop of the caller ends it with cancelled") {
+  task_group group;
   bool cancelled = false;
   group.spawn([&]() -> task<> {
-    const leat_test::outcome o = co_await leat_test::outcome_of(await_two_long());
-    cancelled = o.code == leat::errc::cancelled;
+    const leat_test::outcome o = co_await outcome_of(await_two_long());
+    cancelled = o.code == errc::cancelled;
   });
   co_await leat::sleep_for(1s);
   group.request_stop();
@@ -149,9 +115,8 @@ LEAT_TEST("when_all: a stop of the caller ends it with cancelled", "[async]") {
   CHECK(cancelled);
 }
 
-LEAT_TEST("when_all: tasks that all return despite a stop have their results delivered",
-          "[async]") {
-  leat::task_group group;
+LEAT_TEST("when_all: tasks that all return despite a stop have their results delivered") {
+  task_group group;
   std::vector<int> results;
   group.spawn(await_none_of_three(results));
   co_await leat::sleep_for(1s);
@@ -160,23 +125,23 @@ LEAT_TEST("when_all: tasks that all return despite a stop have their results del
   CHECK(results == std::vector<int>{1, 2});
 }
 
-LEAT_TEST("when_all: a stop that came before does not start the waits of the tasks", "[async]") {
-  leat::task_group group;
+LEAT_TEST("when_all: a stop that came before does not start the waits of the tasks") {
+  task_group group;
   group.request_stop();
   leat_test::outcome o;
-  group.spawn([&]() -> task<> { o = co_await leat_test::outcome_of(await_two_long()); });
+  group.spawn([&]() -> task<> { o = co_await outcome_of(await_two_long()); });
   co_await group.join();
-  CHECK(o.code == leat::errc::cancelled);
+  CHECK(o.code == errc::cancelled);
 }
 
-LEAT_TEST("when_all: can be nested", "[async]") {
+LEAT_TEST("when_all: can be nested") {
   const auto [x, y] = co_await leat::when_all(
       leat::when_all(value_after(1, 1s), value_after(2, 2s)), value_after(3, 1s));
   CHECK(std::get<1>(x) == 2);
   CHECK(y == 3);
 }
 
-LEAT_TEST("when_all: as_tuple returns its error code", "[async]") {
+LEAT_TEST("when_all: as_tuple returns its error code") {
   const auto [ec, results] =
       co_await leat::as_tuple(leat::when_all(value_after(1, 1s), value_after(2, 2s)));
   CHECK(!ec);
@@ -184,36 +149,36 @@ LEAT_TEST("when_all: as_tuple returns its error code", "[async]") {
 }
 
 LEAT_TEST("when_all: the dump shows its tasks below the caller", "[async][dump]") {
-  leat::task_group group("outer");
+  task_group group("outer");
   group.spawn(await_two_long(), "caller");
   co_await leat::sleep_for(1s);
   const std::string text = leat_test::dump();
-  CHECK(text.find("when_all, 2 tasks") != std::string::npos);
-  CHECK(text.find("when_all_test.cpp") != std::string::npos);
-  CHECK(text.find("when_all.hpp") == std::string::npos);
+  CHECK(contains(text, "when_all, 2 tasks"));
+  CHECK(contains(text, "when_all_test.cpp"));
+  CHECK_FALSE(contains(text, "when_all.hpp"));
   group.request_stop();
   co_await group.join();
 }
 
-TEST_CASE("when_all: an empty task terminates with a message", "[async]") {
+TEST_CASE("when_all: an empty task terminates with a message") {
   const std::string text = leat_test::abort_message([] {
-    leat::sync_wait([]() -> task<> {
+    leat::block_on([]() -> task<> {
       task<int> empty;
       co_await leat::when_all(std::move(empty), value_after(1, 0s));
     }());
   });
-  CHECK(text.find("empty task") != std::string::npos);
+  CHECK(contains(text, "empty task"));
 }
 
-TEST_CASE("when_all: works in a coroutine on a real loop", "[async]") {
-  const int sum = leat::sync_wait([]() -> task<int> {
+TEST_CASE("when_all: works in a coroutine on a real loop") {
+  const int sum = leat::block_on([]() -> task<int> {
     const auto [a, b] = co_await leat::when_all(value_after(1, 1ms), value_after(2, 2ms));
     co_return a + b;
   }());
   CHECK(sum == 3);
 }
 
-TEST_CASE("when_all: destroyed without being awaited, destroys its tasks", "[async]") {
+TEST_CASE("when_all: destroyed without being awaited, destroys its tasks") {
   const auto guard = std::make_shared<int>(1);
   {
     const auto keep = [](std::shared_ptr<int> p) -> task<> {

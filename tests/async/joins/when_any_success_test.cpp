@@ -1,29 +1,8 @@
 #include "leat/async/joins/when_any_success.hpp"
 
-#include <chrono>
-#include <exception>
-#include <stdexcept>
-#include <string>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
-#include "support/error_of.hpp"
 #include "support/leat_test.hpp"
-#include "support/value_after.hpp"
 
 namespace when_any_success_test {
-
-using namespace std::chrono_literals;
-using leat::errc;
-using leat::task;
-using leat_test::message_of;
-using leat_test::value_after;
 
 task<int> fail_after(const char* what, leat::duration d) {
   co_await leat::sleep_for(d);
@@ -34,7 +13,7 @@ task<int> finish_despite_stop(int value) {
   co_return value;
 }
 
-LEAT_TEST("when_any_success: an error does not end the other tasks", "[async]") {
+LEAT_TEST("when_any_success: an error does not end the other tasks") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   auto results = co_await leat::when_any_success(fail_after("broken", 1s), value_after(2, 2s),
@@ -45,18 +24,18 @@ LEAT_TEST("when_any_success: an error does not end the other tasks", "[async]") 
   CHECK(sched.now() - begin == 2s);
 }
 
-LEAT_TEST("when_any_success: a loser that returns nevertheless keeps its result", "[async]") {
+LEAT_TEST("when_any_success: a loser that returns nevertheless keeps its result") {
   auto results = co_await leat::when_any_success(finish_despite_stop(1), value_after(2, 1s));
   CHECK(std::get<0>(results) == 1);
   CHECK(std::get<1>(results) == 2);
 }
 
-LEAT_TEST("when_any_success: throws the error of the first argument if all tasks fail", "[async]") {
+LEAT_TEST("when_any_success: throws the error of the first argument if all tasks fail") {
   CHECK((co_await message_of(
             leat::when_any_success(fail_after("first", 2s), fail_after("second", 1s)))) == "first");
 }
 
-LEAT_TEST("when_any_success: works with a vector", "[async]") {
+LEAT_TEST("when_any_success: works with a vector") {
   std::vector<task<int>> tasks;
   tasks.push_back(fail_after("broken", 1s));
   tasks.push_back(value_after(2, 2s));
@@ -70,13 +49,13 @@ LEAT_TEST("when_any_success: works with a vector", "[async]") {
             .find("when_any_success() of no tasks") != std::string::npos);
 }
 
-LEAT_TEST("when_any_success: a stop of the caller ends it with cancelled", "[async]") {
-  leat::task_group group;
+LEAT_TEST("when_any_success: a stop of the caller ends it with cancelled") {
+  task_group group;
   std::error_code code;
   group.spawn([](std::error_code& c) -> task<> {
     auto result = co_await leat::as_tuple(
         leat::when_any_success(value_after(1, 1h), fail_after("broken", 2h)));
-    c = std::get<0>(result);
+    c = result.error;
   }(code));
   co_await leat::sleep_for(1s);
   group.request_stop();

@@ -1,25 +1,8 @@
 #include "leat/async/when_any.hpp"
 
-#include <chrono>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "support/leat_test.hpp"
-#include "support/value_after.hpp"
 
 namespace when_any_test {
-
-using namespace std::chrono_literals;
-using leat::task;
-using leat_test::value_after;
 
 task<> sleep(leat::duration d) { co_await leat::sleep_for(d); }
 task<int> finish_despite_stop(int value) {
@@ -35,7 +18,7 @@ task<int> fail_when_stopped(const char* what) {
   throw std::runtime_error(what);
 }
 
-LEAT_TEST("when_any: the first result stops the other tasks", "[async]") {
+LEAT_TEST("when_any: the first result stops the other tasks") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   const auto [a, b] = co_await leat::when_any(value_after(1, 1000h), value_after(2, 1s));
@@ -44,39 +27,29 @@ LEAT_TEST("when_any: the first result stops the other tasks", "[async]") {
   CHECK(sched.now() - begin == 1s);
 }
 
-LEAT_TEST("when_any: a loser that returns nevertheless keeps its result", "[async]") {
+LEAT_TEST("when_any: a loser that returns nevertheless keeps its result") {
   const auto [a, b] = co_await leat::when_any(finish_despite_stop(1), value_after(2, 1s));
   CHECK(a == 1);
   CHECK(b == 2);
 }
 
-LEAT_TEST("when_any: void becomes monostate", "[async]") {
+LEAT_TEST("when_any: void becomes monostate") {
   const auto [a, b] = co_await leat::when_any(sleep(1s), value_after(2, 2s));
   CHECK(a.has_value());
   CHECK(!b);
 }
 
-LEAT_TEST("when_any: the first error stops the others and is thrown", "[async]") {
-  std::string message;
-  try {
-    co_await leat::when_any(fail_after("broken", 1s), value_after(2, 1000h));
-  } catch (const std::runtime_error& e) {
-    message = e.what();
-  }
-  CHECK(message == "broken");
+LEAT_TEST("when_any: the first error stops the others and is thrown") {
+  CHECK(co_await message_of<std::runtime_error>(
+            leat::when_any(fail_after("broken", 1s), value_after(2, 1000h))) == "broken");
 }
 
-LEAT_TEST("when_any: an error after the first result is thrown", "[async]") {
-  std::string message;
-  try {
-    co_await leat::when_any(fail_when_stopped("too late"), value_after(2, 1s));
-  } catch (const std::runtime_error& e) {
-    message = e.what();
-  }
-  CHECK(message == "too late");
+LEAT_TEST("when_any: an error after the first result is thrown") {
+  CHECK(co_await message_of<std::runtime_error>(
+            leat::when_any(fail_when_stopped("too late"), value_after(2, 1s))) == "too late");
 }
 
-LEAT_TEST("when_any: a vector of tasks returns an optional for each", "[async]") {
+LEAT_TEST("when_any: a vector of tasks returns an optional for each") {
   std::vector<task<int>> tasks;
   for (int i = 0; i < 10; ++i) tasks.push_back(value_after(i, (10 - i) * 1s));
   const auto results = co_await leat::when_any(std::move(tasks));
@@ -85,13 +58,13 @@ LEAT_TEST("when_any: a vector of tasks returns an optional for each", "[async]")
   CHECK(results[9] == 9);
 }
 
-LEAT_TEST("when_any: an empty vector fails with invalid_argument", "[async]") {
+LEAT_TEST("when_any: an empty vector fails with invalid_argument") {
   const auto [ec, results] = co_await leat::as_tuple(leat::when_any(std::vector<task<int>>()));
-  CHECK(ec == leat::errc::invalid_argument);
+  CHECK(ec == errc::invalid_argument);
 }
 
-LEAT_TEST("when_any: a stop of the caller ends it with cancelled", "[async]") {
-  leat::task_group group;
+LEAT_TEST("when_any: a stop of the caller ends it with cancelled") {
+  task_group group;
   std::error_code code;
   group.spawn([&]() -> task<> {
     const auto [ec, results] =
@@ -101,11 +74,11 @@ LEAT_TEST("when_any: a stop of the caller ends it with cancelled", "[async]") {
   co_await leat::sleep_for(1s);
   group.request_stop();
   co_await group.join();
-  CHECK(code == leat::errc::cancelled);
+  CHECK(code == errc::cancelled);
 }
 
-LEAT_TEST("when_any: a task that returns despite a stop of the caller has won", "[async]") {
-  leat::task_group group;
+LEAT_TEST("when_any: a task that returns despite a stop of the caller has won") {
+  task_group group;
   std::optional<int> won;
   group.spawn([&]() -> task<> {
     const auto [a, b] = co_await leat::when_any(value_after(1, 1000h), finish_despite_stop(2));

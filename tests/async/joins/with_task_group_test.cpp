@@ -1,18 +1,7 @@
-#include <chrono>
-#include <memory>
-#include <stdexcept>
-#include <string>
 
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "support/leat_test.hpp"
 
 namespace with_task_group_test {
-
-using namespace std::chrono_literals;
-using leat::task;
-using leat::task_group;
 
 task<void> count(int& n) {
   ++n;
@@ -28,7 +17,7 @@ task<void> fail_after(leat::duration d, const char* what) {
 }
 task<void> sleep_long() { co_await leat::sleep_for(1000h); }
 
-LEAT_TEST("with_task_group: joins on every path", "[async]") {
+LEAT_TEST("with_task_group: joins on every path") {
   int n = 0;
   co_await leat::with_task_group([&n](task_group& g) -> task<> {
     g.spawn(count_after(n, 1s));
@@ -36,39 +25,32 @@ LEAT_TEST("with_task_group: joins on every path", "[async]") {
   });
   CHECK(n == 1);
 
-  std::string what;
-  try {
-    co_await leat::with_task_group([&n](task_group& g) -> task<> {
-      g.spawn(sleep_long());
-      g.spawn(count(n));
-      co_await leat::sleep_for(1s);
-      throw std::runtime_error("body");
-    });
-  } catch (const std::runtime_error& e) {
-    what = e.what();
-  }
+  std::string what =
+      co_await message_of<std::runtime_error>(leat::with_task_group([&n](task_group& g) -> task<> {
+        g.spawn(sleep_long());
+        g.spawn(count(n));
+        co_await leat::sleep_for(1s);
+        throw std::runtime_error("body");
+      }));
   CHECK(what == "body");
   CHECK(n == 2);
 
   bool stopped = false;
-  try {
-    co_await leat::with_task_group([&stopped](task_group& g) -> task<> {
-      g.spawn(fail_after(1s, "task"));
-      try {
-        co_await leat::sleep_for(1000h);
-      } catch (const leat::failure&) {
-        stopped = true;
-        throw;
-      }
-    });
-  } catch (const std::runtime_error& e) {
-    what = e.what();
-  }
+  what = co_await message_of<std::runtime_error>(
+      leat::with_task_group([&stopped](task_group& g) -> task<> {
+        g.spawn(fail_after(1s, "task"));
+        try {
+          co_await leat::sleep_for(1000h);
+        } catch (const leat::failure&) {
+          stopped = true;
+          throw;
+        }
+      }));
   CHECK(what == "task");
   CHECK(stopped);
 }
 
-LEAT_TEST("with_task_group: a body that spawns and then throws is joined", "[async]") {
+LEAT_TEST("with_task_group: a body that spawns and then throws is joined") {
   bool stopped = false;
   std::string what;
   try {
@@ -90,7 +72,7 @@ LEAT_TEST("with_task_group: a body that spawns and then throws is joined", "[asy
   CHECK(stopped);
 }
 
-LEAT_TEST("with_task_group: returns the result of its body", "[async]") {
+LEAT_TEST("with_task_group: returns the result of its body") {
   int n = 0;
   const int result = co_await leat::with_task_group([&](task_group& group) -> task<int> {
     group.spawn(count_after(n, 2s));
@@ -101,7 +83,7 @@ LEAT_TEST("with_task_group: returns the result of its body", "[async]") {
   CHECK(n == 1);
 }
 
-LEAT_TEST("with_task_group: returns a reference and a move-only result of its body", "[async]") {
+LEAT_TEST("with_task_group: returns a reference and a move-only result of its body") {
   int n = 0;
   int& same = co_await leat::with_task_group([&](task_group&) -> task<int&> { co_return n; });
   CHECK(&same == &n);
@@ -110,33 +92,23 @@ LEAT_TEST("with_task_group: returns a reference and a move-only result of its bo
   CHECK(*pointer == 3);
 }
 
-LEAT_TEST("with_task_group: an error of another task replaces the result", "[async]") {
-  std::string message;
-  try {
-    co_await leat::with_task_group([&](task_group& group) -> task<int> {
-      group.spawn(fail_after(2s, "late"));
-      co_return 7;
-    });
-  } catch (const std::runtime_error& e) {
-    message = e.what();
-  }
-  CHECK(message == "late");
+LEAT_TEST("with_task_group: an error of another task replaces the result") {
+  CHECK(co_await message_of<std::runtime_error>(
+            leat::with_task_group([&](task_group& group) -> task<int> {
+              group.spawn(fail_after(2s, "late"));
+              co_return 7;
+            })) == "late");
 }
 
-LEAT_TEST("with_task_group: a body that was stopped before its result fails with cancelled",
-          "[async]") {
-  std::string message;
-  try {
-    co_await leat::with_task_group([&](task_group& group) -> task<int> {
-      group.request_stop();
-      co_await leat::sleep_for(1s);
-      co_return 7;
-    });
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == leat::errc::cancelled);
-    message = e.what();
-  }
-  CHECK(message.find("with_task_group()") != std::string::npos);
+LEAT_TEST("with_task_group: a body that was stopped before its result fails with cancelled") {
+  const std::string message =
+      co_await message_of(leat::with_task_group([&](task_group& group) -> task<int> {
+                            group.request_stop();
+                            co_await leat::sleep_for(1s);
+                            co_return 7;
+                          }),
+                          errc::cancelled);
+  CHECK(contains(message, "with_task_group()"));
 }
 
 }  // namespace with_task_group_test

@@ -1,41 +1,21 @@
 // The message of an error of a limit: the operation, the length of the limit and its place.
 
 #include <atomic>
-#include <chrono>
 #include <source_location>
 #include <stop_token>
-#include <string>
 #include <thread>
-#include <utility>
 
 #include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
 
 #include "async/loop/asio_support.hpp"
-#include "leat/async/blocking/run_blocking.hpp"
-#include "leat/async/dump/dump.hpp"
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/loop/use_task.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
-#include "support/error_of.hpp"
 #include "support/leat_test.hpp"
-#include "support/refusal.hpp"
-#include "support/value_after.hpp"
 
 namespace limit_message_test {
 
-using namespace std::chrono_literals;
-using leat::task;
 using leat::with_deadline;
 using leat::with_stop;
 using leat::with_timeout;
-using leat_test::contains;
-using leat_test::message_of;
-using leat_test::value_after;
 
 /// "(limit of 10 ms at service.cpp:9 in serve)"
 std::string limit(const char* length, const std::source_location& where) {
@@ -45,7 +25,7 @@ std::string stop(const std::source_location& where) {
   return "(with_stop() at " + leat::detail::to_text(where) + ")";
 }
 
-LEAT_TEST("with_timeout: the message has the length of the limit and its place", "[async]") {
+LEAT_TEST("with_timeout: the message has the length of the limit and its place") {
   const auto here = std::source_location::current();
   const auto text =
       co_await message_of<leat::failure>(with_timeout(leat::sleep_for(1h), 1500us, here));
@@ -54,14 +34,14 @@ LEAT_TEST("with_timeout: the message has the length of the limit and its place",
   CHECK(contains(next_line, " (limit of 1 ms at limit_message_test.cpp:"));
 }
 
-LEAT_TEST("with_deadline: a deadline long ago is a limit of 0", "[async]") {
+LEAT_TEST("with_deadline: a deadline long ago is a limit of 0") {
   const auto here = std::source_location::current();
-  const auto text = co_await message_of<leat::failure>(
-      with_deadline(leat::sleep_for(1h), leat::time_point::min(), here));
-  CHECK(text == "a timer: timed out without effect " + limit("0", here) + ": deadline exceeded");
+  CHECK(co_await message_of<leat::failure>(
+            with_deadline(leat::sleep_for(1h), leat::time_point::min(), here)) ==
+        "a timer: timed out without effect " + limit("0", here) + ": deadline exceeded");
 }
 
-LEAT_TEST("with_deadline: the message has the time from the start to the deadline", "[async]") {
+LEAT_TEST("with_deadline: the message has the time from the start to the deadline") {
   const auto here = std::source_location::current();
   leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point now = sched.now();
@@ -74,19 +54,19 @@ LEAT_TEST("with_deadline: the message has the time from the start to the deadlin
   CHECK(contains(text_of_past, limit("0", here)));
 }
 
-LEAT_TEST("with_stop: the message has the place of the call", "[async]") {
+LEAT_TEST("with_stop: the message has the place of the call") {
   const auto here = std::source_location::current();
   std::stop_source source;
   source.request_stop();
   const std::stop_token token = source.get_token();
-  const auto text = co_await message_of<leat::failure>(with_stop(leat::sleep_for(1h), token, here));
-  CHECK(text == "a timer: stopped without effect " + stop(here) + ": cancelled");
+  CHECK(co_await message_of<leat::failure>(with_stop(leat::sleep_for(1h), token, here)) ==
+        "a timer: stopped without effect " + stop(here) + ": cancelled");
   const auto of_task =
       co_await message_of<leat::failure>(with_stop(value_after(1, 1h), token, here));
   CHECK(of_task == "task: stopped before it started " + stop(here) + ": cancelled");
 }
 
-LEAT_TEST("with_timeout: the message names the limit that expired first", "[async]") {
+LEAT_TEST("with_timeout: the message names the limit that expired first") {
   const auto outer = std::source_location::current();
   const auto inner = std::source_location::current();
   const auto by_outer = co_await message_of<leat::failure>(
@@ -100,8 +80,8 @@ LEAT_TEST("with_timeout: the message names the limit that expired first", "[asyn
   CHECK(contains(of_select, limit("1000", outer)));
 }
 
-LEAT_TEST("with_timeout: the message of a stop of the task names no limit", "[async]") {
-  leat::task_group group;
+LEAT_TEST("with_timeout: the message of a stop of the task names no limit") {
+  task_group group;
   std::string text;
   group.spawn([](std::string& out) -> task<> {
     out = co_await message_of<leat::failure>(with_timeout(leat::sleep_for(1h), 2h));
@@ -112,25 +92,25 @@ LEAT_TEST("with_timeout: the message of a stop of the task names no limit", "[as
   CHECK(text == "a timer: stopped without effect: cancelled");
 }
 
-TEST_CASE("with_timeout: the message of an Asio operation names the limit", "[async]") {
+TEST_CASE("with_timeout: the message of an Asio operation names the limit") {
   asio::io_context io;
   leat_test::run_in(io, [](asio::io_context& context) -> task<> {
     const auto here = std::source_location::current();
     asio::steady_timer timer(context, 1h);
-    const auto text = co_await message_of<leat::failure>(
-        with_timeout(timer.async_wait(leat::use_task), 2ms, here));
-    CHECK(text == "async_wait " + limit("2", here) + ": deadline exceeded");
+    CHECK(co_await message_of<leat::failure>(
+              with_timeout(timer.async_wait(leat::use_task), 2ms, here)) ==
+          "async_wait " + limit("2", here) + ": deadline exceeded");
   }(io));
 }
 
-TEST_CASE("with_timeout: the message of run_blocking() names the limit", "[async]") {
+TEST_CASE("with_timeout: the message of run_blocking() names the limit") {
   std::atomic<bool> called{false};
   const auto wait = [&called](const std::stop_token& token) {
     called = true;
     while (!token.stop_requested()) std::this_thread::sleep_for(100us);
-    throw leat::failure(leat::errc::cancelled, "stopped");
+    throw leat::failure(errc::cancelled, "stopped");
   };
-  leat::sync_wait([](auto function, const std::atomic<bool>& is_called) -> task<> {
+  leat::block_on([](auto function, const std::atomic<bool>& is_called) -> task<> {
     const auto here = std::source_location::current();
     std::string text;
     int ms = 1;

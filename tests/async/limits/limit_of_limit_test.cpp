@@ -1,44 +1,29 @@
 // Limits of limits: the first one that expires ends the operation, with its code.
 
-#include <chrono>
 #include <stop_token>
-#include <string>
-#include <system_error>
 #include <tuple>
 
 #include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
 
 #include "async/loop/asio_support.hpp"
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/blocking/run_blocking.hpp"
-#include "leat/async/loop/use_task.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
-#include "support/value_after.hpp"
 
 namespace limit_of_limit_test {
 
-using namespace std::chrono_literals;
 using leat::as_tuple;
-using leat::errc;
-using leat::task;
 using leat::with_deadline;
 using leat::with_stop;
 using leat::with_timeout;
-using leat_test::value_after;
 
 template <class Limited>
 task<std::error_code> code_of(Limited limited) {
   const auto result = co_await as_tuple(std::move(limited));
-  co_return std::get<0>(result);
+  co_return result.error;
 }
 
-LEAT_TEST("with_timeout: ends an operation with two limits by the first that expires", "[async]") {
+LEAT_TEST("with_timeout: ends an operation with two limits by the first that expires") {
   std::stop_source stop;
   CHECK((co_await code_of(with_stop(with_timeout(leat::sleep_for(1h), 1s), stop.get_token()))) ==
         errc::deadline_exceeded);
@@ -51,20 +36,20 @@ LEAT_TEST("with_timeout: ends an operation with two limits by the first that exp
         errc::cancelled);
 }
 
-LEAT_TEST("with_timeout: an operation that completes within three limits succeeds", "[async]") {
+LEAT_TEST("with_timeout: an operation that completes within three limits succeeds") {
   std::stop_source stop;
   const leat::time_point end = leat::scheduler::current()->now() + 1h;
   co_await with_deadline(with_stop(with_timeout(leat::sleep_for(1s), 2s), stop.get_token()), end);
 }
 
-LEAT_TEST("with_timeout: limits of a limit of a task stop the task once", "[async]") {
+LEAT_TEST("with_timeout: limits of a limit of a task stop the task once") {
   std::stop_source stop;
   CHECK((co_await with_timeout(with_stop(value_after(7, 1s), stop.get_token()), 2s)) == 7);
   CHECK((co_await code_of(with_timeout(with_stop(value_after(7, 1h), stop.get_token()), 2s))) ==
         errc::deadline_exceeded);
   CHECK((co_await code_of(with_timeout(with_timeout(value_after(7, 1h), 1s), 1h))) ==
         errc::deadline_exceeded);
-  leat::task_group group;
+  task_group group;
   group.spawn([](std::stop_source& s) -> task<> {
     co_await leat::sleep_for(1s);
     s.request_stop();
@@ -74,8 +59,8 @@ LEAT_TEST("with_timeout: limits of a limit of a task stop the task once", "[asyn
   co_await group.join();
 }
 
-LEAT_TEST("with_timeout: a stop of the caller ends an operation with two limits", "[async]") {
-  leat::task_group group;
+LEAT_TEST("with_timeout: a stop of the caller ends an operation with two limits") {
+  task_group group;
   std::error_code operation;
   std::error_code child;
   group.spawn([](std::error_code& c) -> task<> {
@@ -91,7 +76,7 @@ LEAT_TEST("with_timeout: a stop of the caller ends an operation with two limits"
   CHECK(child == errc::cancelled);
 }
 
-TEST_CASE("with_timeout: an Asio operation under an idle limit and a drain", "[async]") {
+TEST_CASE("with_timeout: an Asio operation under an idle limit and a drain") {
   asio::io_context io;
   leat_test::run_in(io, [](asio::io_context& context) -> task<> {
     std::stop_source draining;
@@ -106,13 +91,13 @@ TEST_CASE("with_timeout: an Asio operation under an idle limit and a drain", "[a
   }(io));
 }
 
-LEAT_TEST("with_timeout: a function of run_blocking() under two limits", "[async]") {
+LEAT_TEST("with_timeout: a function of run_blocking() under two limits") {
   const auto three = [] { return 3; };
   CHECK((co_await with_stop(with_timeout(leat::run_blocking(three), 1h), std::stop_token())) == 3);
 }
 
-LEAT_TEST("with_timeout: a dump shows the time left of each limit", "[async]") {
-  leat::task_group group;
+LEAT_TEST("with_timeout: a dump shows the time left of each limit") {
+  task_group group;
   group.spawn(
       []() -> task<> {
         const auto [ec] =
@@ -123,17 +108,17 @@ LEAT_TEST("with_timeout: a dump shows the time left of each limit", "[async]") {
   co_await leat::sleep_for(10s);
   const std::string text = leat_test::dump();
   CAPTURE(text);
-  CHECK(text.find("20000 ms left") != text.npos);
-  CHECK(text.find("50000 ms left") != text.npos);
+  CHECK(contains(text, "20000 ms left"));
+  CHECK(contains(text, "50000 ms left"));
   group.request_stop();
   co_await group.join();
 }
 
-LEAT_TEST("with_timeout: a dump shows how long ago a task was asked to stop", "[async]") {
-  leat::task_group group;
+LEAT_TEST("with_timeout: a dump shows how long ago a task was asked to stop") {
+  task_group group;
   const auto slow_to_stop = []() -> task<int> {
     co_await as_tuple(leat::sleep_for(1h));
-    leat::task_group clean_up(leat::shielded, "clean-up");
+    task_group clean_up(leat::shielded, "clean-up");
     clean_up.spawn([]() -> task<> { co_await leat::sleep_for(2s); }());
     co_await clean_up.join();
     co_return 7;
@@ -142,8 +127,7 @@ LEAT_TEST("with_timeout: a dump shows how long ago a task was asked to stop", "[
   co_await leat::sleep_for(2200ms);
   const std::string text = leat_test::dump();
   CAPTURE(text);
-  CHECK(text.find("limit on a task, asked to stop 1.200 s ago, not ended yet, expired, at ") !=
-        text.npos);
+  CHECK(contains(text, "limit on a task, asked to stop 1.200 s ago, not ended yet, expired, at "));
   co_await group.join();
 }
 

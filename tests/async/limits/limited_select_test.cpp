@@ -1,42 +1,21 @@
 // Limits inside of select(): a limit that expires makes its operation win, with the error that
 // awaiting the limited operation alone has.
 
-#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
-#include <optional>
 #include <stop_token>
-#include <string>
-#include <system_error>
 #include <tuple>
-#include <utility>
 #include <variant>
 
 #include "async/fake_operations.hpp"
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/async_generator.hpp"
-#include "leat/async/blocking/run_blocking.hpp"
-#include "leat/async/interval.hpp"
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/async/wait_for_stop.hpp"
-#include "leat/base/error.hpp"
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
-#include "support/outcome_of.hpp"
-#include "support/value_after.hpp"
 
 namespace limited_select_test {
 
-using namespace std::chrono_literals;
 using leat::as_tuple;
-using leat::errc;
 using leat::select;
-using leat::task;
 using leat::with_deadline;
 using leat::with_stop;
 using leat::with_timeout;
@@ -44,7 +23,6 @@ using leat_test::outcome;
 using leat_test::take;
 using leat_test::transfer;
 using leat_test::transfer_script;
-using leat_test::value_after;
 
 task<> stop_after(std::stop_source source, leat::duration d) {
   co_await leat::sleep_for(d);
@@ -57,7 +35,7 @@ task<outcome> end_of(Operation operation) {
   try {
     static_cast<void>(co_await std::move(operation));
   } catch (const leat::failure& e) {
-    co_return leat_test::outcome_of(e);
+    co_return outcome_of(e);
   }
   co_return outcome();
 }
@@ -68,20 +46,20 @@ task<outcome> end_of(Operation operation) {
 class operation_kind {
  public:
   task<> finish() {
-    for (leat::task_group& group : groups_) {
+    for (task_group& group : groups_) {
       group.request_stop();
       co_await as_tuple(group.join());
     }
   }
 
  protected:
-  leat::task_group& spawn(task<> t) {
+  task_group& spawn(task<> t) {
     groups_.emplace_back().spawn(std::move(t));
     return groups_.back();
   }
 
  private:
-  std::deque<leat::task_group> groups_;
+  std::deque<task_group> groups_;
 };
 
 struct sleeping : operation_kind {
@@ -112,9 +90,8 @@ struct awaiting_value : operation_kind {
 
 #define KINDS sleeping, joining, waiting_for_stop, awaiting_task, awaiting_value
 
-template <class Kind>
-task<> complete_in_time() {
-  Kind kind;
+LEAT_TYPED_TEST("select: an operation that completes before its limits wins or loses", KINDS) {
+  TestType kind;
   std::stop_source source;
   leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
@@ -130,14 +107,9 @@ task<> complete_in_time() {
   CHECK(sched.now() - begin < 1s);
   co_await kind.finish();
 }
-TEMPLATE_TEST_CASE("select: an operation that completes before its limits wins or loses", "[async]",
-                   KINDS) {
-  leat::sim::run(complete_in_time<TestType>());
-}
 
-template <class Kind>
-task<> end_by_limit() {
-  Kind kind;
+LEAT_TYPED_TEST("select: a limit that expires wins with the error of its operation", KINDS) {
+  TestType kind;
   std::stop_source source;
   const auto late = [&] { return with_timeout(kind(1h), 1ms); };
   const auto stopped = [&] { return with_stop(kind(1h), source.get_token()); };
@@ -147,12 +119,12 @@ task<> end_by_limit() {
   CHECK(selected.code == alone.code);
   CHECK(selected.text == alone.text);
   const auto tuple = co_await as_tuple(select(late(), leat::sleep_for(1h)));
-  CHECK(std::get<0>(tuple) == errc::deadline_exceeded);
+  CHECK(tuple.error == errc::deadline_exceeded);
   const outcome nested =
       co_await end_of(select(with_stop(late(), source.get_token()), leat::sleep_for(1h)));
   CHECK(nested.code == errc::deadline_exceeded);
 
-  leat::task_group group;
+  task_group group;
   group.spawn(stop_after(source, 1ms));
   const outcome by_stop = co_await end_of(select(leat::sleep_for(1h), stopped()));
   CHECK(by_stop.code == errc::cancelled);
@@ -164,17 +136,12 @@ task<> end_by_limit() {
   co_await group.join();
   co_await kind.finish();
 }
-TEMPLATE_TEST_CASE("select: a limit that expires wins with the error of its operation", "[async]",
-                   KINDS) {
-  leat::sim::run(end_by_limit<TestType>());
-}
 
-template <class Kind>
-task<> stop_caller() {
-  leat::task_group group;
+LEAT_TYPED_TEST("select: a stop of the caller ends an operation and its limit", KINDS) {
+  task_group group;
   outcome o;
   group.spawn([](outcome& result) -> task<> {
-    Kind kind;
+    TestType kind;
     result = co_await end_of(select(with_timeout(kind(1h), 2h), leat::sleep_for(3h)));
     co_await kind.finish();
   }(o));
@@ -183,14 +150,10 @@ task<> stop_caller() {
   co_await as_tuple(group.join());
   CHECK(o.code == errc::cancelled);
 }
-TEMPLATE_TEST_CASE("select: a stop of the caller ends an operation and its limit", "[async]",
-                   KINDS) {
-  leat::sim::run(stop_caller<TestType>());
-}
 
 // ------------------------------------------------------------------------------ several limits
 
-LEAT_TEST("select: each of several operations has a limit of its own", "[async]") {
+LEAT_TEST("select: each of several operations has a limit of its own") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   const outcome o = co_await end_of(select(with_deadline(leat::sleep_for(1h), begin + 3ms),
@@ -199,10 +162,10 @@ LEAT_TEST("select: each of several operations has a limit of its own", "[async]"
   CHECK(sched.now() - begin == 2ms);
 }
 
-LEAT_TEST("select: the first operation that is complete or stopped wins", "[async]") {
+LEAT_TEST("select: the first operation that is complete or stopped wins") {
   std::stop_source source;
   source.request_stop();
-  leat::task_group empty;
+  task_group empty;
   const auto done =
       co_await select(empty.join(), with_stop(leat::sleep_for(1h), source.get_token()));
   CHECK(done.index() == 0);
@@ -214,8 +177,8 @@ LEAT_TEST("select: the first operation that is complete or stopped wins", "[asyn
   CHECK(first.index() == 0);
 }
 
-LEAT_TEST("select: a dump shows the limits of each operation", "[async]") {
-  leat::task_group group;
+LEAT_TEST("select: a dump shows the limits of each operation") {
+  task_group group;
   std::stop_source source;
   group.spawn([](std::stop_token token) -> task<> {
     co_await as_tuple(select(with_timeout(with_stop(value_after(1, 1h), token), 60s),
@@ -224,13 +187,14 @@ LEAT_TEST("select: a dump shows the limits of each operation", "[async]") {
   co_await leat::sleep_for(10s);
   const std::string text = leat_test::dump();
   CAPTURE(text);
-  CHECK(text.find("select a task, 50000 ms left, until a stop, or a timer (30000 ms left), or a "
-                  "timer (3590000 ms left), 20000 ms left, at ") != text.npos);
+  CHECK(contains(text,
+                 "select a task, 50000 ms left, until a stop, or a timer (30000 ms left), or a "
+                 "timer (3590000 ms left), 20000 ms left, at "));
   group.request_stop();
   co_await group.join();
 }
 
-LEAT_TEST("select: a function can return a select with limits", "[async]") {
+LEAT_TEST("select: a function can return a select with limits") {
   const auto make = [](leat::duration limit) {
     return select(with_timeout(leat::sleep_for(1h), limit), leat::sleep_for(2ms));
   };
@@ -243,8 +207,7 @@ LEAT_TEST("select: a function can return a select with limits", "[async]") {
 
 // -------------------------------------------------------------------------- irrevocable operations
 
-LEAT_TEST("select: a limit ends an irrevocable operation, and its error is that of the limit",
-          "[async]") {
+LEAT_TEST("select: a limit ends an irrevocable operation, and its error is that of the limit") {
   transfer_script script;
   const outcome o =
       co_await end_of(select(leat::sleep_for(1h), with_timeout(transfer{script}, 1ms)));
@@ -252,7 +215,7 @@ LEAT_TEST("select: a limit ends an irrevocable operation, and its error is that 
   CHECK(script.log == "sce");
 }
 
-LEAT_TEST("select: an irrevocable operation that completes despite its limit wins", "[async]") {
+LEAT_TEST("select: an irrevocable operation that completes despite its limit wins") {
   transfer_script script{.completes_all_the_same = true};
   const auto done = co_await select(leat::sleep_for(1h), with_timeout(transfer{script}, 1ms));
   CHECK(done.index() == 1);
@@ -260,17 +223,15 @@ LEAT_TEST("select: an irrevocable operation that completes despite its limit win
 }
 
 LEAT_TEST(
-    "select: the part that a limited irrevocable operation has done has the code of the limit",
-    "[async]") {
+    "select: the part that a limited irrevocable operation has done has the code of the limit") {
   transfer_script script{.moved_before_cancel = 2};
   const outcome o =
       co_await end_of(select(leat::sleep_for(1h), with_timeout(transfer{script}, 1ms)));
   CHECK(o.code == errc::deadline_exceeded);
-  CHECK(o.text.find("2 moved") != o.text.npos);
+  CHECK(contains(o.text, "2 moved"));
 }
 
-LEAT_TEST("select: a limited irrevocable operation undoes the winner if it completes anyway",
-          "[async]") {
+LEAT_TEST("select: a limited irrevocable operation undoes the winner if it completes anyway") {
   transfer_script script{.completes_all_the_same = true};
   std::optional<int> store = 3;
   const auto done =
@@ -279,7 +240,7 @@ LEAT_TEST("select: a limited irrevocable operation undoes the winner if it compl
   CHECK(store == 3);
 }
 
-LEAT_TEST("select: the limit of another operation ends an irrevocable operation", "[async]") {
+LEAT_TEST("select: the limit of another operation ends an irrevocable operation") {
   for (const bool completes : {false, true}) {
     transfer_script script{.completes_all_the_same = completes};
     std::optional<int> store = 3;
@@ -291,8 +252,7 @@ LEAT_TEST("select: the limit of another operation ends an irrevocable operation"
   }
 }
 
-LEAT_TEST("select: a token that was stopped before does not start an irrevocable operation",
-          "[async]") {
+LEAT_TEST("select: a token that was stopped before does not start an irrevocable operation") {
   std::stop_source source;
   source.request_stop();
   transfer_script script;
@@ -310,7 +270,7 @@ bool called_twice(const outcome& a, const outcome& b) {
   return called(a) && called(b);
 }
 
-TEST_CASE("select: a limit stops a function of run_blocking() that has a token", "[async]") {
+TEST_CASE("select: a limit stops a function of run_blocking() that has a token") {
   const auto wait = [](std::stop_token token) {
     std::mutex mutex;
     std::condition_variable_any woken;
@@ -319,7 +279,7 @@ TEST_CASE("select: a limit stops a function of run_blocking() that has a token",
     throw leat::failure(errc::cancelled, "stopped");
   };
   const auto value = [] { return 7; };
-  leat::sync_wait([](auto endless, auto seven) -> task<> {
+  leat::block_on([](auto endless, auto seven) -> task<> {
     outcome alone;
     outcome selected;
     for (auto limit = 1ms; !called_twice(alone, selected); limit *= 2) {

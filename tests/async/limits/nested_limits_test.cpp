@@ -1,23 +1,12 @@
 // Tasks that await each other under thousands of nested limits.
 
-#include <chrono>
-#include <cstddef>
 #include <functional>
 #include <pthread.h>
 #include <sstream>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/dump/dump.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/sim/virtual_scheduler.hpp"
+#include "support/leat_test.hpp"
 
 namespace nested_limits_test {
-
-using namespace std::chrono_literals;
-using leat::task;
 
 task<> nested_limits(int levels) {
   if (levels == 0) {
@@ -46,11 +35,11 @@ void run_on_small_stack(std::function<void()> f) {
   ::pthread_attr_destroy(&attributes);
 }
 
-TEST_CASE("task_group: a stop of many nested limits needs no stack", "[async]") {
+TEST_CASE("task_group: a stop of many nested limits needs no stack") {
   bool stopped = false;
   run_on_small_stack([&] {
     leat::sim::virtual_scheduler s;
-    leat::task_group group;
+    task_group group;
     group.spawn_on(s, nested_limits(many_levels));
     while (s.run_now()) {
     }
@@ -58,17 +47,17 @@ TEST_CASE("task_group: a stop of many nested limits needs no stack", "[async]") 
     while (s.run_now()) {
     }
     stopped = group.live_tasks() == 0;
-    group.wait_join();
+    leat::block_on(group.join());
   });
   CHECK(stopped);
 }
 
 // Fewer levels: a dump recurses, and the thread sanitizer has a stack of 65,536 calls.
-TEST_CASE("dump: many nested limits take a few lines each", "[async]") {
+TEST_CASE("dump: many nested limits take a few lines each") {
   constexpr int levels = 1000;
   std::size_t bytes = 0;
   leat::sim::run([](std::size_t& n) -> task<> {
-    leat::task_group group;
+    task_group group;
     group.spawn(nested_limits(levels));
     co_await leat::sleep_for(1h);
     std::ostringstream out;

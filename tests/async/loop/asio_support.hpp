@@ -1,28 +1,31 @@
 #pragma once
 
 #include <exception>
-#include <memory>
-#include <string>
-#include <system_error>
-#include <utility>
 
 #include <asio.hpp>
 
-#include "leat/async/loop/async_run.hpp"
-#include "leat/async/loop/use_task.hpp"
-#include "leat/async/task.hpp"
-#include "leat/base/error.hpp"
+#include "support/leat_test.hpp"
 
 namespace leat_test {
 
 /// Runs a task in a context until no work is left, and throws its error.
-inline void run_in(asio::io_context& io, leat::task<> t) {
+inline void run_in(asio::io_context& io, task<> t) {
   std::exception_ptr error;
   leat::async_run(io, std::move(t), [&](std::exception_ptr e) { error = std::move(e); });
   io.restart();
   io.run();
   if (error) std::rethrow_exception(error);
 }
+
+// A test case whose body is a coroutine that runs in the context `io`.
+#define LEAT_ASIO_TEST(name) LEAT_ASIO_TEST_AS(LEAT_TEST_NAME(leat_test_body_, __LINE__), name)
+#define LEAT_ASIO_TEST_AS(body, name)                   \
+  static ::leat::task<void> body(asio::io_context& io); \
+  TEST_CASE(name) {                                     \
+    asio::io_context io;                                \
+    ::leat_test::run_in(io, body(io));                  \
+  }                                                     \
+  static ::leat::task<void> body([[maybe_unused]] asio::io_context& io)
 
 /// An Asio operation with the completion signature `Signature` that calls `f` with its handler.
 template <class Signature, class Function, class Token>
@@ -60,13 +63,13 @@ struct thrown {
 
 /// Awaits an operation and returns its exception, if it throws one.
 template <class Operation>
-leat::task<thrown> error_of(Operation operation) {
+task<thrown> failure_of(Operation operation) {
   try {
     co_await operation;
   } catch (const std::system_error& e) {
     co_return thrown{e.code(), e.what()};
   } catch (const std::exception& e) {
-    co_return thrown{make_error_code(leat::errc::unknown), e.what()};
+    co_return thrown{make_error_code(errc::unknown), e.what()};
   }
   co_return thrown{};
 }

@@ -1,39 +1,16 @@
 // async_run() on the executors of all kinds of schedulers.
 
-#include <chrono>
 #include <exception>
-#include <memory>
-#include <string>
 
-#include <asio/any_io_executor.hpp>
-#include <asio/awaitable.hpp>
-#include <asio/bind_cancellation_slot.hpp>
-#include <asio/bind_executor.hpp>
-#include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
-#include <asio/io_context.hpp>
-#include <asio/strand.hpp>
-#include <asio/system_executor.hpp>
 #include <asio/this_coro.hpp>
-#include <asio/thread_pool.hpp>
-#include <asio/use_awaitable.hpp>
-#include <catch2/catch.hpp>
 
-#include "leat/async/loop/async_run.hpp"
-#include "leat/async/loop/scheduler_executor.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
+#include "support/asio_test.hpp"
 #include "support/child_process.hpp"
-#include "support/leat_test.hpp"
 #include "support/loops.hpp"
 
 namespace async_run_executor_test {
 
-using namespace std::chrono_literals;
 using leat::async_run;
-using leat::task;
 using leat_test::asio_loop;
 using leat_test::embedded_loop;
 
@@ -43,7 +20,7 @@ task<int> sleep_long() {
   co_return 1;
 }
 
-TEST_CASE("async_run: an executor without a scheduler ends the process", "[async]") {
+TEST_CASE("async_run: an executor without a scheduler ends the process") {
   const auto ask = []() -> asio::awaitable<void> {
     co_await async_run(co_await asio::this_coro::executor, sleep_long(), asio::use_awaitable);
   };
@@ -60,8 +37,7 @@ TEST_CASE("async_run: an executor without a scheduler ends the process", "[async
   CHECK_THAT(with_handler, Catch::Contains("pass an executor of an asio::io_context"));
 }
 
-TEST_CASE("async_run: accepts a strand of an any_io_executor, also as that of a handler",
-          "[async]") {
+TEST_CASE("async_run: accepts a strand of an any_io_executor, also as that of a handler") {
   asio::io_context io;
   const auto strand = asio::make_strand(asio::any_io_executor(io.get_executor()));
   int ended = 0;
@@ -106,7 +82,7 @@ TEMPLATE_TEST_CASE("async_run: a cancellation stops a task on the executor of an
   bool cancelled = false;
   async_run(leat::get_executor(loop.get_scheduler()), sleep_long(),
             asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr error, int) {
-              cancelled = leat::to_error_code(error) == leat::errc::cancelled;
+              cancelled = leat::to_error_code(error) == errc::cancelled;
             }));
   loop.run_ready();
   signal.emit(asio::cancellation_type::terminal);
@@ -126,7 +102,7 @@ TEMPLATE_TEST_CASE("async_run: the end of a scheduler destroys the handler of it
   CHECK(owned.use_count() == 1);
 }
 
-LEAT_TEST("async_run: a coroutine of Asio awaits a task in simulated time", "[async]") {
+LEAT_TEST("async_run: a coroutine of Asio awaits a task in simulated time") {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   const leat::time_point begin = sched.now();
   int got = 0;

@@ -1,52 +1,21 @@
 #include "leat/async/loop/async_run.hpp"
 
-#include <array>
-#include <chrono>
-#include <cstddef>
 #include <future>
-#include <memory>
-#include <stdexcept>
-#include <string>
 #include <thread>
 #include <tuple>
-#include <utility>
 #include <variant>
 
-#include <asio/any_io_executor.hpp>
-#include <asio/awaitable.hpp>
-#include <asio/bind_allocator.hpp>
-#include <asio/bind_cancellation_slot.hpp>
-#include <asio/bind_executor.hpp>
-#include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
 #include <asio/execution/blocking.hpp>
 #include <asio/execution/outstanding_work.hpp>
-#include <asio/io_context.hpp>
-#include <asio/post.hpp>
 #include <asio/require.hpp>
-#include <asio/strand.hpp>
-#include <asio/system_executor.hpp>
-#include <asio/thread_pool.hpp>
-#include <asio/use_awaitable.hpp>
-#include <asio/use_future.hpp>
-#include <catch2/catch.hpp>
 
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
+#include "support/asio_test.hpp"
 #include "support/counting_allocator.hpp"
-#include "support/leat_test.hpp"
-#include "support/refusal.hpp"
 #include "support/tracked.hpp"
 
 namespace async_run_test {
 
-using namespace std::chrono_literals;
 using leat::async_run;
-using leat::task;
 
 task<int> give(int n) {
   co_await leat::this_task::yield();
@@ -62,16 +31,7 @@ task<int> sleep_long() {
   co_return 1;
 }
 
-std::string error_message(const std::exception_ptr& error) {
-  if (!error) return "";
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-}
-
-TEST_CASE("async_run: a callback receives the value", "[async]") {
+TEST_CASE("async_run: a callback receives the value") {
   asio::io_context io;
   int got = 0;
   async_run(io, give(5), [&](std::exception_ptr error, int n) {
@@ -83,7 +43,7 @@ TEST_CASE("async_run: a callback receives the value", "[async]") {
   CHECK(got == 5);
 }
 
-TEST_CASE("async_run: a callback for a task<void> receives only the error", "[async]") {
+TEST_CASE("async_run: a callback for a task<void> receives only the error") {
   asio::io_context io;
   bool called = false;
   async_run(io, nothing(), [&](std::exception_ptr error) { called = !error; });
@@ -91,12 +51,12 @@ TEST_CASE("async_run: a callback for a task<void> receives only the error", "[as
   CHECK(called);
 }
 
-TEST_CASE("async_run: a callback receives an error with a default value", "[async]") {
+TEST_CASE("async_run: a callback receives an error with a default value") {
   asio::io_context io;
   std::string what;
   int value = 1;
   async_run(io, fail(), [&](std::exception_ptr error, int n) {
-    what = error_message(error);
+    what = error_of(error);
     value = n;
   });
   io.run();
@@ -104,7 +64,7 @@ TEST_CASE("async_run: a callback receives an error with a default value", "[asyn
   CHECK(value == 0);
 }
 
-TEST_CASE("async_run: a result and a callback may be move-only", "[async]") {
+TEST_CASE("async_run: a result and a callback may be move-only") {
   asio::io_context io;
   const auto make = []() -> task<std::unique_ptr<int>> { co_return std::make_unique<int>(8); };
   int got = 0;
@@ -116,7 +76,7 @@ TEST_CASE("async_run: a result and a callback may be move-only", "[async]") {
   CHECK(got == 9);
 }
 
-TEST_CASE("async_run: a future receives the value or the error", "[async]") {
+TEST_CASE("async_run: a future receives the value or the error") {
   asio::io_context io;
   std::future<int> good = async_run(io, give(5), asio::use_future);
   std::future<int> bad = async_run(io, fail(), asio::use_future);
@@ -127,7 +87,7 @@ TEST_CASE("async_run: a future receives the value or the error", "[async]") {
   CHECK_NOTHROW(none.get());
 }
 
-TEST_CASE("async_run: an Asio coroutine can await a task and receives its error", "[async]") {
+TEST_CASE("async_run: an Asio coroutine can await a task and receives its error") {
   asio::io_context io;
   const auto body = [&]() -> asio::awaitable<std::string> {
     const auto executor = co_await asio::this_coro::executor;
@@ -146,7 +106,7 @@ TEST_CASE("async_run: an Asio coroutine can await a task and receives its error"
   CHECK(result.get() == "5failed");
 }
 
-TEST_CASE("async_run: detached runs the task, and io_context::run waits for it", "[async]") {
+TEST_CASE("async_run: detached runs the task, and io_context::run waits for it") {
   asio::io_context io;
   bool done = false;
   async_run(
@@ -161,7 +121,7 @@ TEST_CASE("async_run: detached runs the task, and io_context::run waits for it",
   CHECK(done);
 }
 
-TEST_CASE("async_run: a token that never starts frees the task", "[async]") {
+TEST_CASE("async_run: a token that never starts frees the task") {
   leat_test::counts counts;
   asio::io_context io;
   {
@@ -173,7 +133,7 @@ TEST_CASE("async_run: a token that never starts frees the task", "[async]") {
   CHECK(counts.objects == 0);
 }
 
-TEST_CASE("async_run: the task runs where the executor's context runs", "[async]") {
+TEST_CASE("async_run: the task runs where the executor's context runs") {
   asio::io_context io;
   const auto current_scheduler = []() -> task<leat::scheduler*> {
     co_return leat::scheduler::current();
@@ -190,7 +150,7 @@ TEST_CASE("async_run: the task runs where the executor's context runs", "[async]
   for (leat::scheduler* s : seen) CHECK(s == &leat::get_scheduler(io));
 }
 
-TEST_CASE("async_run: accepts an executor of an io_context with other properties", "[async]") {
+TEST_CASE("async_run: accepts an executor of an io_context with other properties") {
   asio::io_context io;
   const auto tracked = asio::require(io.get_executor(), asio::execution::outstanding_work.tracked);
   const auto posting = asio::require(io.get_executor(), asio::execution::blocking.never);
@@ -204,7 +164,7 @@ TEST_CASE("async_run: accepts an executor of an io_context with other properties
   CHECK(ended == 3);
 }
 
-TEST_CASE("async_run: the handler runs on its associated executor", "[async]") {
+TEST_CASE("async_run: the handler runs on its associated executor") {
   asio::io_context io;
   asio::thread_pool pool(1);
   std::promise<std::thread::id> where;
@@ -216,8 +176,7 @@ TEST_CASE("async_run: the handler runs on its associated executor", "[async]") {
   CHECK(where.get_future().get() != std::this_thread::get_id());
 }
 
-TEST_CASE("async_run: without an associated executor the handler runs on the given one",
-          "[async]") {
+TEST_CASE("async_run: without an associated executor the handler runs on the given one") {
   asio::io_context io;
   auto strand = asio::make_strand(io);
   bool inside = false;
@@ -227,7 +186,7 @@ TEST_CASE("async_run: without an associated executor the handler runs on the giv
   CHECK(inside);
 }
 
-TEST_CASE("async_run: the handler runs outside the scheduler's turn", "[async]") {
+TEST_CASE("async_run: the handler runs outside the scheduler's turn") {
   asio::io_context io;
   bool in_turn = true;
   async_run(io, nothing(), [&](std::exception_ptr) { in_turn = leat::scheduler::current(); });
@@ -235,8 +194,7 @@ TEST_CASE("async_run: the handler runs outside the scheduler's turn", "[async]")
   CHECK_FALSE(in_turn);
 }
 
-TEST_CASE("async_run: uses the handler's allocator and frees the memory before the handler runs",
-          "[async]") {
+TEST_CASE("async_run: uses the handler's allocator and frees the memory before the handler runs") {
   asio::io_context io;
   int live = 0;
   int total = 0;
@@ -250,16 +208,15 @@ TEST_CASE("async_run: uses the handler's allocator and frees the memory before t
   CHECK(total == 1);  // one allocation for the operation and its delivery
 }
 
-TEST_CASE("async_run: each type of cancellation requests a stop of the task", "[async]") {
+TEST_CASE("async_run: each type of cancellation requests a stop of the task") {
   for (const auto type : {asio::cancellation_type::terminal, asio::cancellation_type::partial,
                           asio::cancellation_type::total}) {
     asio::io_context io;
     asio::cancellation_signal signal;
     std::string what;
     async_run(io, sleep_long(),
-              asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr error, int) {
-                what = error_message(error);
-              }));
+              asio::bind_cancellation_slot(
+                  signal.slot(), [&](std::exception_ptr error, int) { what = error_of(error); }));
     io.poll();
     CHECK(what == "");
     signal.emit(type);
@@ -268,7 +225,7 @@ TEST_CASE("async_run: each type of cancellation requests a stop of the task", "[
   }
 }
 
-TEST_CASE("async_run: a task that is cancelled before it starts still runs", "[async]") {
+TEST_CASE("async_run: a task that is cancelled before it starts still runs") {
   asio::io_context io;
   asio::cancellation_signal signal;
   int got = 0;
@@ -280,7 +237,7 @@ TEST_CASE("async_run: a task that is cancelled before it starts still runs", "[a
   CHECK(got == 3);
 }
 
-TEST_CASE("async_run: a cancellation after completion has no effect", "[async]") {
+TEST_CASE("async_run: a cancellation after completion has no effect") {
   asio::io_context io;
   asio::cancellation_signal signal;
   int calls = 0;
@@ -291,8 +248,7 @@ TEST_CASE("async_run: a cancellation after completion has no effect", "[async]")
   CHECK(calls == 1);
 }
 
-TEST_CASE("async_run: a cancellation between the end of the task and its handler has no effect",
-          "[async]") {
+TEST_CASE("async_run: a cancellation between the end of the task and its handler has no effect") {
   asio::io_context io;
   asio::cancellation_signal signal;
   int got = 0;
@@ -306,7 +262,7 @@ TEST_CASE("async_run: a cancellation between the end of the task and its handler
   CHECK(got == 3);
 }
 
-TEST_CASE("async_run: a handler may start the next task", "[async]") {
+TEST_CASE("async_run: a handler may start the next task") {
   asio::io_context io;
   int rounds = 0;
   struct again {
@@ -321,7 +277,7 @@ TEST_CASE("async_run: a handler may start the next task", "[async]") {
   CHECK(rounds == 100);
 }
 
-TEST_CASE("async_run: an Asio coroutine's cancellation stops the task it awaits", "[async]") {
+TEST_CASE("async_run: an Asio coroutine's cancellation stops the task it awaits") {
   asio::io_context io;
   asio::cancellation_signal signal;
   std::string what;
@@ -349,28 +305,28 @@ std::pair<std::string, T> outcome_of(Body body) {
   int calls = 0;
   async_run(io, std::move(body), [&](const std::exception_ptr& error, T value) {
     ++calls;
-    outcome = {error_message(error), std::move(value)};
+    outcome = {error_of(error), std::move(value)};
   });
   io.run();
   CHECK(calls == 1);
   return outcome;
 }
 
-TEST_CASE("async_run: a callable may return a task, an operation or a select", "[async]") {
+TEST_CASE("async_run: a callable may return a task, an operation or a select") {
   CHECK(outcome_of<int>([] { return give(3); }).second == 3);
   CHECK(outcome_of<int>([n = std::make_unique<int>(4)] { return give(*n); }).second == 4);
   CHECK(outcome_of<std::variant<std::monostate, std::monostate>>([] {
           return leat::select(leat::sleep_for(1h), leat::sleep_for(1ms));
         }).second.index() == 1);
-  CHECK(std::get<1>(outcome_of<std::tuple<std::error_code, int>>([] {
-                      return leat::as_tuple(give(5));
-                    }).second) == 5);
+  CHECK(outcome_of<leat::operation_result<int>>([] {
+          return leat::as_tuple(give(5));
+        }).second.value == 5);
   CHECK(*outcome_of<std::unique_ptr<int>>([]() -> task<std::unique_ptr<int>> {
            co_return std::make_unique<int>(6);
          }).second == 6);
 }
 
-TEST_CASE("async_run: an operation without a result completes with its error alone", "[async]") {
+TEST_CASE("async_run: an operation without a result completes with its error alone") {
   asio::io_context io;
   int calls = 0;
   async_run(
@@ -383,8 +339,7 @@ TEST_CASE("async_run: an operation without a result completes with its error alo
   CHECK(calls == 2);
 }
 
-TEST_CASE("async_run: an exception of the callable or its operation reaches the handler",
-          "[async]") {
+TEST_CASE("async_run: an exception of the callable or its operation reaches the handler") {
   CHECK(outcome_of<int>([]() -> task<int> { throw std::runtime_error("not called"); }).first ==
         "not called");
   CHECK(outcome_of<int>([] { return fail(); }).first == "failed");
@@ -392,25 +347,25 @@ TEST_CASE("async_run: an exception of the callable or its operation reaches the 
   std::string timeout;
   async_run(
       io, [] { return leat::with_timeout(leat::sleep_for(1h), 1ms); },
-      [&](const std::exception_ptr& error) { timeout = error_message(error); });
+      [&](const std::exception_ptr& error) { timeout = error_of(error); });
   io.run();
-  CHECK(timeout.find("timed out without effect") != timeout.npos);
+  CHECK(contains(timeout, "timed out without effect"));
 }
 
-TEST_CASE("async_run: a cancellation of a callable's operation requests a stop", "[async]") {
+TEST_CASE("async_run: a cancellation of a callable's operation requests a stop") {
   asio::io_context io;
   asio::cancellation_signal signal;
   std::string error;
   async_run(
       io, [] { return leat::sleep_for(1h); },
       asio::bind_cancellation_slot(signal.slot(),
-                                   [&](const std::exception_ptr& e) { error = error_message(e); }));
+                                   [&](const std::exception_ptr& e) { error = error_of(e); }));
   asio::post(io, [&] { signal.emit(asio::cancellation_type::terminal); });
   io.run();
-  CHECK(error.find("cancelled") != error.npos);
+  CHECK(contains(error, "cancelled"));
 }
 
-TEST_CASE("async_run: a value that was there before the cancellation is delivered", "[async]") {
+TEST_CASE("async_run: a value that was there before the cancellation is delivered") {
   asio::io_context io;
   asio::cancellation_signal signal;
   int value = 0;
@@ -426,7 +381,7 @@ TEST_CASE("async_run: a value that was there before the cancellation is delivere
   CHECK(value == 7);
 }
 
-TEST_CASE("async_run: an asio::awaitable waits for an operation of leat", "[async]") {
+TEST_CASE("async_run: an asio::awaitable waits for an operation of leat") {
   asio::io_context io;
   std::size_t index = 9;
   asio::co_spawn(

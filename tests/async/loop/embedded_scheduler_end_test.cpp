@@ -2,30 +2,20 @@
 
 #include "leat/async/loop/embedded_scheduler.hpp"
 
-#include <chrono>
-#include <memory>
 #include <sys/resource.h>
-#include <system_error>
 #include <thread>
 #include <unistd.h>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "support/descriptors.hpp"
 #include "support/function_item.hpp"
 #include "support/leat_test.hpp"
 
 namespace embedded_scheduler_end_test {
 
-using namespace std::chrono_literals;
 using item = leat_test::function_item;
 using leat::embedded_scheduler;
-using leat::task;
 
-TEST_CASE("embedded_scheduler: closes its descriptors, also if its construction fails", "[async]") {
+TEST_CASE("embedded_scheduler: closes its descriptors, also if its construction fails") {
   const std::size_t before = leat_test::open_descriptors();
   {
     const embedded_scheduler s;
@@ -46,12 +36,12 @@ TEST_CASE("embedded_scheduler: closes its descriptors, also if its construction 
       code = e.code();
     }
     REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
-    CHECK(code == leat::errc::resource_exhausted);
+    CHECK(code == errc::resource_exhausted);
   }
   CHECK(leat_test::open_descriptors() == before);
 }
 
-TEST_CASE("embedded_scheduler: can be destroyed as soon as a posted item has run", "[async]") {
+TEST_CASE("embedded_scheduler: can be destroyed as soon as a posted item has run") {
   // Regression: the posting thread was still in wake() when the scheduler was destroyed.
   for (int round = 0; round < 500; ++round) {
     bool ran = false;
@@ -64,51 +54,51 @@ TEST_CASE("embedded_scheduler: can be destroyed as soon as a posted item has run
   }
 }
 
-TEST_CASE("embedded_scheduler: run_ready() in a task ends the process", "[async]") {
+TEST_CASE("embedded_scheduler: run_ready() in a task ends the process") {
   const std::string said = leat_test::abort_message([] {
     embedded_scheduler s;
-    leat::task_group group;
+    task_group group;
     group.spawn_on(s, [](embedded_scheduler& sched) -> task<> {
       sched.run_ready();
       co_return;
     }(s));
     s.run_ready();
   });
-  CHECK(said.find("run_ready() called from a task") != said.npos);
+  CHECK(contains(said, "run_ready() called from a task"));
 }
 
-TEST_CASE("embedded_scheduler: run_ready(0) ends the process", "[async]") {
+TEST_CASE("embedded_scheduler: run_ready(0) ends the process") {
   const std::string said = leat_test::abort_message([] {
     embedded_scheduler s;
     s.run_ready(0);
   });
-  CHECK(said.find("run_ready(0)") != said.npos);
+  CHECK(contains(said, "run_ready(0)"));
 }
 
-TEST_CASE("embedded_scheduler: run_ready() on two threads at once ends the process", "[async]") {
+TEST_CASE("embedded_scheduler: run_ready() on two threads at once ends the process") {
   const std::string said = leat_test::abort_message([] {
     embedded_scheduler s;
     item i([&] { std::thread([&] { s.run_ready(); }).join(); });
     s.post(i);
     s.run_ready();
   });
-  CHECK(said.find("run_ready() called by two threads at once") != said.npos);
+  CHECK(contains(said, "run_ready() called by two threads at once"));
 }
 
-TEST_CASE("embedded_scheduler: run_ready() in a child of fork() ends the child", "[async]") {
+TEST_CASE("embedded_scheduler: run_ready() in a child of fork() ends the child") {
   embedded_scheduler s;
   const std::string said = leat_test::abort_message([&] { s.run_ready(); });
-  CHECK(said.find("a child of fork()") != said.npos);
+  CHECK(contains(said, "a child of fork()"));
 }
 
-TEST_CASE("embedded_scheduler: destruction in its own turn ends the process", "[async]") {
+TEST_CASE("embedded_scheduler: destruction in its own turn ends the process") {
   const std::string said = leat_test::abort_message([] {
     auto s = std::make_unique<embedded_scheduler>();
     item i([&] { s.reset(); });
     s->post(i);
     s->run_ready();
   });
-  CHECK(said.find("destroyed inside run_ready()") != said.npos);
+  CHECK(contains(said, "destroyed inside run_ready()"));
 }
 
 }  // namespace embedded_scheduler_end_test

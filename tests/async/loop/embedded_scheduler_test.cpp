@@ -1,34 +1,22 @@
 #include "leat/async/loop/embedded_scheduler.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <deque>
 #include <filesystem>
-#include <optional>
 #include <sstream>
 #include <sys/epoll.h>
 #include <thread>
 #include <unistd.h>
-#include <utility>
-#include <vector>
-
-#include <catch2/catch.hpp>
 
 #include "base/internal/system_call.hpp"
-#include "leat/async/dump/dump.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "support/descriptors.hpp"
 #include "support/function_item.hpp"
+#include "support/leat_test.hpp"
 
 namespace embedded_scheduler_test {
 
-using namespace std::chrono_literals;
 using item = leat_test::function_item;
 using leat::embedded_scheduler;
-using leat::task;
 using leat_test::loop_until_idle;
 using leat_test::readable;
 
@@ -68,7 +56,7 @@ task<> sleep(leat::duration d) { co_await leat::sleep_for(d); }
 
 // ---- When the descriptor is readable.
 
-TEST_CASE("embedded_scheduler: without work it is idle and not readable", "[async]") {
+TEST_CASE("embedded_scheduler: without work it is idle and not readable") {
   embedded_scheduler s;
   CHECK(s.idle());
   CHECK_FALSE(readable(s));
@@ -79,8 +67,7 @@ TEST_CASE("embedded_scheduler: without work it is idle and not readable", "[asyn
   CHECK_FALSE(readable(s));
 }
 
-TEST_CASE("embedded_scheduler: is readable from a post until the end of the turn that runs it",
-          "[async]") {
+TEST_CASE("embedded_scheduler: is readable from a post until the end of the turn that runs it") {
   embedded_scheduler s;
   for (int round = 0; round < 3; ++round) {
     counting_items posted(s, 3);
@@ -93,8 +80,7 @@ TEST_CASE("embedded_scheduler: is readable from a post until the end of the turn
   }
 }
 
-TEST_CASE("embedded_scheduler: items posted in a turn run in it and leave nothing readable",
-          "[async]") {
+TEST_CASE("embedded_scheduler: items posted in a turn run in it and leave nothing readable") {
   embedded_scheduler s;
   bool ran = false;
   item second([&] { ran = true; });
@@ -105,7 +91,7 @@ TEST_CASE("embedded_scheduler: items posted in a turn run in it and leave nothin
   CHECK_FALSE(readable(s));
 }
 
-TEST_CASE("embedded_scheduler: a post on another thread makes it readable", "[async]") {
+TEST_CASE("embedded_scheduler: a post on another thread makes it readable") {
   embedded_scheduler s;
   bool ran = false;
   item i([&] { ran = true; });
@@ -117,7 +103,7 @@ TEST_CASE("embedded_scheduler: a post on another thread makes it readable", "[as
   CHECK_FALSE(readable(s));
 }
 
-TEST_CASE("embedded_scheduler: a burst of posts is one write", "[async]") {
+TEST_CASE("embedded_scheduler: a burst of posts is one write") {
   embedded_scheduler s;
   const std::uint64_t before = leat_test::eventfd_writes();
   counting_items burst(s, 100);
@@ -127,9 +113,9 @@ TEST_CASE("embedded_scheduler: a burst of posts is one write", "[async]") {
   CHECK(leat_test::eventfd_writes() == before + 1);
 }
 
-TEST_CASE("embedded_scheduler: becomes readable when a timer is due", "[async]") {
+TEST_CASE("embedded_scheduler: becomes readable when a timer is due") {
   embedded_scheduler s;
-  leat::task_group group;
+  task_group group;
   group.spawn_on(s, sleep(1h), "long");
   const embedded_scheduler::turn first = s.run_ready();
   CHECK(first.next > s.now() + 50min);
@@ -156,9 +142,9 @@ TEST_CASE("embedded_scheduler: becomes readable when a timer is due", "[async]")
   CHECK_FALSE(readable(s));
 }
 
-TEST_CASE("embedded_scheduler: after its last timer it is not readable", "[async]") {
+TEST_CASE("embedded_scheduler: after its last timer it is not readable") {
   embedded_scheduler s;
-  leat::task_group group;
+  task_group group;
   group.spawn_on(s, sleep(1ms));
   s.run_ready();
   REQUIRE(readable(s, 30'000));
@@ -167,9 +153,9 @@ TEST_CASE("embedded_scheduler: after its last timer it is not readable", "[async
   CHECK_FALSE(readable(s));
 }
 
-TEST_CASE("embedded_scheduler: runs a thousand timers in order", "[async]") {
+TEST_CASE("embedded_scheduler: runs a thousand timers in order") {
   embedded_scheduler s;
-  leat::task_group group;
+  task_group group;
   int woken = 0;
   for (int i = 0; i < 10; ++i) {
     group.spawn_on(s, [](int start, int& n) -> task<> {
@@ -182,7 +168,7 @@ TEST_CASE("embedded_scheduler: runs a thousand timers in order", "[async]") {
 
 // ---- Edges.
 
-TEST_CASE("embedded_scheduler: with edge triggering, one call per event is enough", "[async]") {
+TEST_CASE("embedded_scheduler: with edge triggering, one call per event is enough") {
   embedded_scheduler s;
   const edges watched(s);
   CHECK_FALSE(watched.next());
@@ -200,10 +186,10 @@ TEST_CASE("embedded_scheduler: with edge triggering, one call per event is enoug
   CHECK_FALSE(watched.next());
 }
 
-TEST_CASE("embedded_scheduler: every timer triggers an edge", "[async]") {
+TEST_CASE("embedded_scheduler: every timer triggers an edge") {
   embedded_scheduler s;
   const edges watched(s);
-  leat::task_group group;
+  task_group group;
   int woken = 0;
   group.spawn_on(s, [](int& n) -> task<> {
     for (; n < 20; ++n) co_await leat::sleep_for(100us);
@@ -215,7 +201,7 @@ TEST_CASE("embedded_scheduler: every timer triggers an edge", "[async]") {
   CHECK(woken == 20);
 }
 
-TEST_CASE("embedded_scheduler: no wake-up of other threads is lost", "[async]") {
+TEST_CASE("embedded_scheduler: no wake-up of other threads is lost") {
   constexpr int threads = 3;
   constexpr int each = 10'000;
   embedded_scheduler s;
@@ -243,7 +229,7 @@ TEST_CASE("embedded_scheduler: no wake-up of other threads is lost", "[async]") 
 
 // ---- The limits of a turn.
 
-TEST_CASE("embedded_scheduler: run_ready(n) runs at most n items and leaves the rest", "[async]") {
+TEST_CASE("embedded_scheduler: run_ready(n) runs at most n items and leaves the rest") {
   embedded_scheduler s;
   counting_items posted(s, 10);
   CHECK(s.run_ready(4).more);
@@ -256,7 +242,7 @@ TEST_CASE("embedded_scheduler: run_ready(n) runs at most n items and leaves the 
   CHECK_FALSE(readable(s));
 }
 
-TEST_CASE("embedded_scheduler: a turn ends at its time limit", "[async]") {
+TEST_CASE("embedded_scheduler: a turn ends at its time limit") {
   embedded_scheduler s;
   int runs = 0;
   std::deque<item> items;
@@ -279,17 +265,17 @@ TEST_CASE("embedded_scheduler: a turn ends at its time limit", "[async]") {
   CHECK_FALSE(readable(s));
 }
 
-TEST_CASE("embedded_scheduler: is idle if the last item exceeds the time limit", "[async]") {
+TEST_CASE("embedded_scheduler: is idle if the last item exceeds the time limit") {
   embedded_scheduler s;
   counting_items posted(s, 4);
   CHECK_FALSE(s.run_ready(100, leat::duration::zero()).more);
   CHECK(posted.runs == 4);
 }
 
-TEST_CASE("embedded_scheduler: a task that never waits does not block the loop", "[async]") {
+TEST_CASE("embedded_scheduler: a task that never waits does not block the loop") {
   embedded_scheduler s;
   bool end = false;
-  leat::task_group group;
+  task_group group;
   group.spawn_on(s, [](const bool& e) -> task<> {
     while (!e) co_await leat::this_task::yield();
   }(end));
@@ -300,26 +286,26 @@ TEST_CASE("embedded_scheduler: a task that never waits does not block the loop",
 
 // ---- Operations on the scheduler.
 
-TEST_CASE("embedded_scheduler: runs tasks and nested groups, and passes on an error", "[async]") {
+TEST_CASE("embedded_scheduler: runs tasks and nested groups, and passes on an error") {
   embedded_scheduler s;
-  leat::task_group group;
+  task_group group;
   group.spawn_on(s, []() -> task<> {
-    co_await leat::with_task_group([](leat::task_group& g) -> task<> {
+    co_await leat::with_task_group([](task_group& g) -> task<> {
       g.spawn(sleep(1h));
       g.spawn([]() -> task<> {
         co_await leat::sleep_for(1ms);
-        throw leat::failure(leat::errc::data_loss, "broken");
+        throw leat::failure(errc::data_loss, "broken");
       }());
       co_return;
     });
   }());
   loop_until_idle(s);
-  CHECK_THROWS_WITH(group.wait_join(), Catch::Contains("broken"));
+  CHECK_THROWS_WITH(leat::block_on(group.join()), Catch::Contains("broken"));
 }
 
-TEST_CASE("embedded_scheduler: a stop from another thread cancels waits", "[async]") {
+TEST_CASE("embedded_scheduler: a stop from another thread cancels waits") {
   embedded_scheduler s;
-  leat::task_group group;
+  task_group group;
   for (int i = 0; i < 10; ++i) group.spawn_on(s, sleep(1h));
   s.run_ready();
   CHECK_FALSE(readable(s));
@@ -329,9 +315,9 @@ TEST_CASE("embedded_scheduler: a stop from another thread cancels waits", "[asyn
   CHECK(group.live_tasks() == 0);
 }
 
-TEST_CASE("embedded_scheduler: a dump shows where its tasks wait", "[async]") {
+TEST_CASE("embedded_scheduler: a dump shows where its tasks wait") {
   embedded_scheduler s;
-  leat::task_group group("embedded");
+  task_group group("embedded");
   group.spawn_on(s, sleep(1h), "sleeper");
   s.run_ready();
   std::ostringstream out;
@@ -342,15 +328,15 @@ TEST_CASE("embedded_scheduler: a dump shows where its tasks wait", "[async]") {
   });
   while (!done) s.run_ready();
   other.join();
-  CHECK(out.str().find("task group 'embedded', 1 task") != std::string::npos);
-  CHECK(out.str().find("sleeper: sleep") != std::string::npos);
+  CHECK(contains(out.str(), "task group 'embedded', 1 task"));
+  CHECK(contains(out.str(), "sleeper: sleep"));
   group.request_stop();
   loop_until_idle(s);
 }
 
-TEST_CASE("embedded_scheduler: the loop may move from thread to thread", "[async]") {
+TEST_CASE("embedded_scheduler: the loop may move from thread to thread") {
   embedded_scheduler s;
-  leat::task_group group;
+  task_group group;
   int steps = 0;
   group.spawn_on(s, [](int& n) -> task<> {
     for (; n < 40; ++n) co_await leat::this_task::yield();
@@ -359,20 +345,20 @@ TEST_CASE("embedded_scheduler: the loop may move from thread to thread", "[async
   CHECK(steps == 40);
 }
 
-TEST_CASE("embedded_scheduler: starts no thread", "[async]") {
+TEST_CASE("embedded_scheduler: starts no thread") {
   const auto threads = [] {
     const std::filesystem::directory_iterator all("/proc/self/task");
     return std::distance(begin(all), end(all));
   };
   const auto before = threads();
   embedded_scheduler s;
-  leat::task_group group;
+  task_group group;
   group.spawn_on(s, sleep(1ms));
   loop_until_idle(s);
   CHECK(threads() == before);
 }
 
-TEST_CASE("embedded_scheduler: two on one thread exchange work", "[async]") {
+TEST_CASE("embedded_scheduler: two on one thread exchange work") {
   embedded_scheduler a, b;
   int runs = 0;
   std::optional<item> back;

@@ -1,37 +1,22 @@
 // Coroutines of other libraries that are destroyed after their wait has ended and before they
 // resume. Their owner cannot know this moment.
 
-#include "leat/async/detail/foreign_coroutine_awaiter.hpp"
+#include "leat/async/detail/awaiter_in_foreign_coroutine.hpp"
 
 #include <atomic>
-#include <chrono>
-#include <cstddef>
 #include <stop_token>
 #include <thread>
 
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
-#include <catch2/catch.hpp>
 
 #include "async/loop/asio_support.hpp"
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/blocking/run_blocking.hpp"
-#include "leat/async/loop/asio_scheduler.hpp"
-#include "leat/async/resume_on.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/async/wait_for_stop.hpp"
-#include "leat/sim/virtual_scheduler.hpp"
 #include "support/foreign_coroutine.hpp"
+#include "support/leat_test.hpp"
 #include "support/loops.hpp"
 
 namespace foreign_coroutine_destroyed_test {
 
-using namespace std::chrono_literals;
-using leat::task;
 using leat_test::foreign_coroutine;
 
 /// Awaits `body` on `s`. Sets `resumed` when it has continued.
@@ -66,8 +51,7 @@ const auto later = [](leat::sim::virtual_scheduler& s) {
   static_cast<void>(s.ready());
 };
 
-TEST_CASE("foreign coroutine: destroyed after its wait has ended and before it resumes",
-          "[async]") {
+TEST_CASE("foreign coroutine: destroyed after its wait has ended and before it resumes") {
   SECTION("a sleep") {
     destroy_at_each_item([] { return leat::sleep_for(1ms); }, later);
   }
@@ -92,8 +76,7 @@ TEST_CASE("foreign coroutine: destroyed after its wait has ended and before it r
   }
 }
 
-TEST_CASE("foreign coroutine: destroyed after its task has ended and before it resumes",
-          "[async]") {
+TEST_CASE("foreign coroutine: destroyed after its task has ended and before it resumes") {
   leat_test::embedded_loop loop;
   bool ended = false;
   bool resumed = false;
@@ -106,17 +89,17 @@ TEST_CASE("foreign coroutine: destroyed after its task has ended and before it r
         }(ended);
       },
       resumed);
-  leat::task_group group;
+  task_group group;
   group.spawn_on(loop.get_scheduler(), [](bool& e, const foreign_coroutine& c) -> task<> {
     while (!e) co_await leat::this_task::yield();  // runs between the end and the wake-up
     c.handle.destroy();
   }(ended, f));
   loop.run_ready();
-  group.wait_join();
+  leat::block_on(group.join());
   CHECK_FALSE(resumed);
 }
 
-TEST_CASE("foreign coroutine: destroyed before a posted start", "[async]") {
+TEST_CASE("foreign coroutine: destroyed before a posted start") {
   asio::io_context io;
   static_cast<void>(leat::get_scheduler(io));
   bool resumed = false;
@@ -132,14 +115,13 @@ TEST_CASE("foreign coroutine: destroyed before a posted start", "[async]") {
   CHECK_FALSE(resumed);
 }
 
-TEST_CASE("foreign coroutine: destroyed after an Asio operation has ended and before it resumes",
-          "[async]") {
+TEST_CASE("foreign coroutine: destroyed after an Asio operation has ended and before it resumes") {
   leat_test::embedded_loop loop;
   leat_test::handler_store store;
   bool resumed = false;
   const foreign_coroutine f = start(loop.get_scheduler(), [&] { return store.wait(); }, resumed);
   loop.run_ready();
-  leat::task_group group;
+  task_group group;
   group.spawn_on(loop.get_scheduler(),
                  [](leat_test::handler_store& s, const foreign_coroutine& c) -> task<> {
                    s.handler->call();  // posts the wake-up
@@ -147,11 +129,11 @@ TEST_CASE("foreign coroutine: destroyed after an Asio operation has ended and be
                    co_return;
                  }(store, f));
   loop.run_ready();
-  group.wait_join();
+  leat::block_on(group.join());
   CHECK_FALSE(resumed);
 }
 
-TEST_CASE("foreign coroutine: destroyed when a function of run_blocking has returned", "[async]") {
+TEST_CASE("foreign coroutine: destroyed when a function of run_blocking has returned") {
   leat_test::embedded_loop loop;
   std::atomic<bool> open{false};
   std::atomic<bool> left{false};

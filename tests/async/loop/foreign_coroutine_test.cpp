@@ -1,46 +1,21 @@
 // Operations and tasks of leat in coroutines of other libraries, which run in handlers of Asio and
 // on other threads.
 
-#include "leat/async/detail/foreign_coroutine_awaiter.hpp"
+#include "leat/async/detail/awaiter_in_foreign_coroutine.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <coroutine>
-#include <memory>
-#include <optional>
-#include <stdexcept>
 #include <stop_token>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include <asio/executor_work_guard.hpp>
-#include <asio/io_context.hpp>
-#include <asio/post.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/thread_pool.hpp>
-#include <catch2/catch.hpp>
 
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/loop/asio_scheduler.hpp"
-#include "leat/async/loop/embedded_scheduler.hpp"
-#include "leat/async/loop/use_task.hpp"
-#include "leat/async/resume_on.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/async/wait_for_stop.hpp"
+#include "support/asio_test.hpp"
 #include "support/descriptors.hpp"
 #include "support/foreign_coroutine.hpp"
 
 namespace foreign_coroutine_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
-using leat::task;
 using leat_test::foreign_coroutine;
 
 /// What a coroutine has done: "ended", or its error; and the scheduler on which it was then.
@@ -108,8 +83,7 @@ task<int> fail_later() {
 
 // ---- In a handler of a context that has a scheduler.
 
-TEST_CASE("foreign coroutine: an operation in a handler starts and resumes on the scheduler",
-          "[async]") {
+TEST_CASE("foreign coroutine: an operation in a handler starts and resumes on the scheduler") {
   asio::io_context io;
   leat::scheduler& sched = leat::get_scheduler(io);
   const auto check = [&](auto body) {
@@ -130,8 +104,7 @@ TEST_CASE("foreign coroutine: an operation in a handler starts and resumes on th
   check([](report&) { return leat::with_timeout(add_later(1, 2), 1h); });
 }
 
-TEST_CASE("foreign coroutine: a value and an error of a task reach a handler's coroutine",
-          "[async]") {
+TEST_CASE("foreign coroutine: a value and an error of a task reach a handler's coroutine") {
   asio::io_context io;
   static_cast<void>(leat::get_scheduler(io));
   int sum = 0;
@@ -154,17 +127,16 @@ TEST_CASE("foreign coroutine: a value and an error of a task reach a handler's c
   CHECK(code == errc::unknown);
 }
 
-TEST_CASE("foreign coroutine: a limit ends an operation that a handler has started", "[async]") {
+TEST_CASE("foreign coroutine: a limit ends an operation that a handler has started") {
   asio::io_context io;
   static_cast<void>(leat::get_scheduler(io));
   report r;
   const auto body = [](report&) { return leat::with_timeout(leat::sleep_for(1h), 1ms); };
   run_in_handler(io, [&] { return start(body, r); }).handle.destroy();
-  CHECK(r.text.find("timed out without effect") != r.text.npos);
+  CHECK(contains(r.text, "timed out without effect"));
 }
 
-TEST_CASE("foreign coroutine: an exception at a start that was posted reaches the co_await",
-          "[async]") {
+TEST_CASE("foreign coroutine: an exception at a start that was posted reaches the co_await") {
   asio::io_context io;
   leat::scheduler& sched = leat::get_scheduler(io);
   report r;
@@ -174,7 +146,7 @@ TEST_CASE("foreign coroutine: an exception at a start that was posted reaches th
   CHECK(r.on == &sched);
 }
 
-TEST_CASE("foreign coroutine: run() does not return while a coroutine waits", "[async]") {
+TEST_CASE("foreign coroutine: run() does not return while a coroutine waits") {
   asio::io_context io;
   static_cast<void>(leat::get_scheduler(io));
   std::stop_source stop;
@@ -188,8 +160,7 @@ TEST_CASE("foreign coroutine: run() does not return while a coroutine waits", "[
   CHECK(r.text == "ended");
 }
 
-TEST_CASE("foreign coroutine: a coroutine that is destroyed no longer keeps run() from returning",
-          "[async]") {
+TEST_CASE("foreign coroutine: a coroutine that is destroyed no longer keeps run() from returning") {
   asio::io_context io;
   static_cast<void>(leat::get_scheduler(io));
   std::stop_source stop;
@@ -204,8 +175,7 @@ TEST_CASE("foreign coroutine: a coroutine that is destroyed no longer keeps run(
   CHECK(r.text.empty());
 }
 
-TEST_CASE("foreign coroutine: two contexts on two threads each resume their own coroutines",
-          "[async]") {
+TEST_CASE("foreign coroutine: two contexts on two threads each resume their own coroutines") {
   asio::io_context contexts[2];
   leat::scheduler* schedulers[2] = {&leat::get_scheduler(contexts[0]),
                                     &leat::get_scheduler(contexts[1])};
@@ -234,8 +204,7 @@ TEST_CASE("foreign coroutine: two contexts on two threads each resume their own 
   }
 }
 
-TEST_CASE("foreign coroutine: several threads that run a context start waits at the same time",
-          "[async]") {
+TEST_CASE("foreign coroutine: several threads that run a context start waits at the same time") {
   asio::io_context io;
   leat::scheduler& sched = leat::get_scheduler(io);
   int resumed = 0;  // changed on the scheduler only
@@ -259,7 +228,7 @@ TEST_CASE("foreign coroutine: several threads that run a context start waits at 
   for (const foreign_coroutine& f : started) f.handle.destroy();
 }
 
-TEST_CASE("foreign coroutine: an Asio operation with use_task starts in a handler", "[async]") {
+TEST_CASE("foreign coroutine: an Asio operation with use_task starts in a handler") {
   asio::io_context io;
   leat::scheduler& sched = leat::get_scheduler(io);
   asio::steady_timer timer(io, 1ms);
@@ -274,24 +243,23 @@ TEST_CASE("foreign coroutine: an Asio operation with use_task starts in a handle
 
 constexpr auto no_scheduler = "on a thread without a scheduler: co_await leat::resume_on(";
 
-TEST_CASE("foreign coroutine: without a scheduler, co_await throws failed_precondition",
-          "[async]") {
+TEST_CASE("foreign coroutine: without a scheduler, co_await throws failed_precondition") {
   const auto check = [](auto body) {
     report in_handler;
     asio::io_context io;
     run_in_handler(io, [&] { return start(body, in_handler); }).handle.destroy();
-    CHECK(in_handler.text.find(no_scheduler) != std::string::npos);
-    CHECK(in_handler.text.find("call leat::get_scheduler(io)") != std::string::npos);
+    CHECK(contains(in_handler.text, no_scheduler));
+    CHECK(contains(in_handler.text, "call leat::get_scheduler(io)"));
 
     report on_thread;
     std::thread([&] { start(body, on_thread).handle.destroy(); }).join();
-    CHECK(on_thread.text.find(no_scheduler) != std::string::npos);
+    CHECK(contains(on_thread.text, no_scheduler));
 
     report in_pool;
     asio::thread_pool pool(1);
     asio::post(pool, [&] { start(body, in_pool).handle.destroy(); });
     pool.join();
-    CHECK(in_pool.text.find(no_scheduler) != std::string::npos);
+    CHECK(contains(in_pool.text, no_scheduler));
   };
   check([](report&) { return leat::sleep_for(1ms); });
   check([](report&) { return leat::this_task::yield(); });
@@ -300,11 +268,10 @@ TEST_CASE("foreign coroutine: without a scheduler, co_await throws failed_precon
   check([](report&) { return add_later(1, 2); });
 }
 
-TEST_CASE("foreign coroutine: without a scheduler, as_tuple() returns failed_precondition",
-          "[async]") {
+TEST_CASE("foreign coroutine: without a scheduler, as_tuple() returns failed_precondition") {
   std::error_code of_operation, of_task;
   const auto body = [](std::error_code& operation, std::error_code& child) -> foreign_coroutine {
-    std::tie(operation) = co_await leat::as_tuple(leat::sleep_for(1ms));
+    operation = (co_await leat::as_tuple(leat::sleep_for(1ms))).error;
     const auto [ec, none] = co_await leat::as_tuple(add_later(1, 2));
     child = ec;
     static_cast<void>(none);
@@ -314,15 +281,14 @@ TEST_CASE("foreign coroutine: without a scheduler, as_tuple() returns failed_pre
   CHECK(of_task == errc::failed_precondition);
 }
 
-TEST_CASE("foreign coroutine: an awaiter that is used directly throws failed_precondition too",
-          "[async]") {
+TEST_CASE("foreign coroutine: an awaiter that is used directly throws failed_precondition too") {
   leat::sleep_wait nap = leat::sleep_for(1ms);
   CHECK_THROWS_WITH(nap.await_suspend(std::noop_coroutine()), Catch::Contains(no_scheduler));
 }
 
 // ---- resume_on().
 
-TEST_CASE("resume_on: continues a coroutine of another thread on the scheduler", "[async]") {
+TEST_CASE("resume_on: continues a coroutine of another thread on the scheduler") {
   asio::io_context io;
   leat::scheduler& sched = leat::get_scheduler(io);
   auto work = asio::make_work_guard(io);
@@ -342,7 +308,7 @@ TEST_CASE("resume_on: continues a coroutine of another thread on the scheduler",
   f.handle.destroy();
 }
 
-TEST_CASE("resume_on: works on an embedded scheduler", "[async]") {
+TEST_CASE("resume_on: works on an embedded scheduler") {
   leat::embedded_scheduler loop;
   bool ended = false;
   const auto body = [](leat::scheduler& s, bool& out) -> foreign_coroutine {
@@ -359,8 +325,7 @@ TEST_CASE("resume_on: works on an embedded scheduler", "[async]") {
 
 // ---- A context that is destroyed first.
 
-TEST_CASE("foreign coroutine: a context may be destroyed while a coroutine waits in it",
-          "[async]") {
+TEST_CASE("foreign coroutine: a context may be destroyed while a coroutine waits in it") {
   const auto check = [](auto body, int polls) {
     foreign_coroutine f;
     report r;
@@ -383,8 +348,7 @@ TEST_CASE("foreign coroutine: a context may be destroyed while a coroutine waits
   }
 }
 
-TEST_CASE("foreign coroutine: a context may be destroyed while an Asio operation is pending",
-          "[async]") {
+TEST_CASE("foreign coroutine: a context may be destroyed while an Asio operation is pending") {
   foreign_coroutine f;
   report r;
   {
@@ -399,8 +363,7 @@ TEST_CASE("foreign coroutine: a context may be destroyed while an Asio operation
   f.handle.destroy();
 }
 
-TEST_CASE("resume_on: a coroutine whose scheduler is destroyed first does not continue",
-          "[async]") {
+TEST_CASE("resume_on: a coroutine whose scheduler is destroyed first does not continue") {
   bool continued = false;
   foreign_coroutine f;
   {

@@ -1,17 +1,12 @@
 #include "leat/async/loop/run.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <coroutine>
 #include <csignal>
-#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <initializer_list>
-#include <memory>
 #include <new>
-#include <stdexcept>
-#include <string>
 #include <thread>
 
 #include <sys/resource.h>
@@ -22,24 +17,12 @@
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
 #include <asio/query.hpp>
-#include <catch2/catch.hpp>
 
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/loop/scheduler_executor.hpp"
-#include "leat/async/loop/stop_on_signal.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
 #include "leat/base/internal/sanitizers.hpp"
 #include "support/child_process.hpp"
 #include "support/leat_test.hpp"
 
 namespace run_test {
-
-using namespace std::chrono_literals;
-using leat::task;
-using leat::task_group;
 
 task<int> give(int n) { co_return n; }
 
@@ -94,13 +77,13 @@ std::string outcome(const std::function<int()>& f) {
 
 // ---- Exit codes.
 
-TEST_CASE("run: a task that returns ends with 0, or with the int that it returned", "[async]") {
+TEST_CASE("run: a task that returns ends with 0, or with the int that it returned") {
   CHECK(leat::run([]() -> task<> { co_return; }()) == 0);
   CHECK(leat::run(give(0)) == 0);
   CHECK(leat::run(give(75)) == 75);
 }
 
-TEST_CASE("run: a callable is called in the loop and kept until the end", "[async]") {
+TEST_CASE("run: a callable is called in the loop and kept until the end") {
   const auto alive = std::make_shared<int>(3);
   const std::weak_ptr<int> watch = alive;
   CHECK(leat::run([alive, &watch]() -> task<int> {
@@ -116,7 +99,7 @@ TEST_CASE("run: a callable is called in the loop and kept until the end", "[asyn
   CHECK(seen != nullptr);
 }
 
-TEST_CASE("run: a task may wait, and several calls may follow each other", "[async]") {
+TEST_CASE("run: a task may wait, and several calls may follow each other") {
   int sum = 0;
   for (int i = 0; i < 5; ++i) {
     sum += leat::run([&]() -> task<int> {
@@ -128,7 +111,7 @@ TEST_CASE("run: a task may wait, and several calls may follow each other", "[asy
   CHECK(sum == 10);
 }
 
-TEST_CASE("run: an exception is printed and ends with 1", "[async]") {
+TEST_CASE("run: an exception is printed and ends with 1") {
   CHECK(outcome([] { return leat::run(fail_with(std::runtime_error("no such host"))); }) ==
         "code 1: error: no such host\n");
   CHECK(outcome([] { return leat::run(fail_with(std::bad_alloc())); }) ==
@@ -140,7 +123,7 @@ TEST_CASE("run: an exception is printed and ends with 1", "[async]") {
         }) == "code 1: error: not started\n");
 }
 
-TEST_CASE("run: the messages of nested exceptions follow the message of the outer one", "[async]") {
+TEST_CASE("run: the messages of nested exceptions follow the message of the outer one") {
   CHECK(outcome([] {
           return leat::run([]() -> task<> {
             try {
@@ -161,15 +144,15 @@ TEST_CASE("run: the messages of nested exceptions follow the message of the oute
   CHECK(outcome([] { return leat::run(fail_with(empty("alone"))); }) == "code 1: error: alone\n");
 }
 
-TEST_CASE("run: `cancelled` without a signal is an error", "[async]") {
-  const std::string end = outcome(
-      [] { return leat::run(fail_with(leat::failure(leat::errc::cancelled, "request 7"))); });
+TEST_CASE("run: `cancelled` without a signal is an error") {
+  const std::string end =
+      outcome([] { return leat::run(fail_with(leat::failure(errc::cancelled, "request 7"))); });
   CHECK(end.starts_with("code 1: error: request 7: "));
 }
 
 // ---- Bad input.
 
-TEST_CASE("run: invalid options are printed and end with 1", "[async]") {
+TEST_CASE("run: invalid options are printed and end with 1") {
   bool started = false;
   const auto body = [&started]() -> task<> {
     started = true;
@@ -187,7 +170,7 @@ TEST_CASE("run: invalid options are printed and end with 1", "[async]") {
 }
 
 #if !LEAT_ASAN  // UBSan, used together with it, needs descriptors to check an exception
-TEST_CASE("run: a lack of descriptors is printed and ends with 1", "[async]") {
+TEST_CASE("run: a lack of descriptors is printed and ends with 1") {
   const std::string end = outcome([] {
     rlimit none{0, 0};
     ::setrlimit(RLIMIT_NOFILE, &none);
@@ -197,27 +180,27 @@ TEST_CASE("run: a lack of descriptors is printed and ends with 1", "[async]") {
 }
 #endif
 
-TEST_CASE("run: an empty task ends the process with a message", "[async]") {
+TEST_CASE("run: an empty task ends the process with a message") {
   const auto said = leat_test::abort_message([] { static_cast<void>(leat::run(task<>())); });
-  CHECK(said.find("run() on an empty task") != said.npos);
+  CHECK(contains(said, "run() on an empty task"));
 }
 
-TEST_CASE("run: a call on a scheduler thread ends the process with a message", "[async]") {
+TEST_CASE("run: a call on a scheduler thread ends the process with a message") {
   const auto said = leat_test::abort_message(
       [] { static_cast<void>(leat::run([]() -> task<int> { co_return leat::run(give(1)); })); });
-  CHECK(said.find("run() on a scheduler thread would deadlock: co_await the task") != said.npos);
+  CHECK(contains(said, "run() on a scheduler thread would deadlock: co_await the task"));
 }
 
 // ---- Work that the main task leaves behind.
 
-TEST_CASE("run: a group that outlives the main task is stopped and joined", "[async]") {
+TEST_CASE("run: a group that outlives the main task is stopped and joined") {
   std::unique_ptr<task_group> group;
   bool stopped = false;
   CHECK(leat::run([&]() -> task<> {
           group = std::make_unique<task_group>("left");
           group->spawn([](bool& out) -> task<> {
             const auto [ec] = co_await leat::as_tuple(leat::sleep_for(1h));
-            out = ec == leat::errc::cancelled;
+            out = ec == errc::cancelled;
           }(stopped));
           co_return;
         }) == 0);
@@ -225,7 +208,7 @@ TEST_CASE("run: a group that outlives the main task is stopped and joined", "[as
   CHECK(group->live_tasks() == 0);
 }
 
-TEST_CASE("run: work that stays after the end is printed once, and run() waits for it", "[async]") {
+TEST_CASE("run: work that stays after the end is printed once, and run() waits for it") {
   const std::string end = outcome([] {
     std::unique_ptr<task_group> group;
     return leat::run(
@@ -238,7 +221,7 @@ TEST_CASE("run: work that stays after the end is printed once, and run() waits f
   });
   CHECK(end.starts_with(
       "code 0: leat: run: tasks or Asio operations still running 0.001 s after the end of the"));
-  CHECK(end.find("stubborn: await a foreign operation") != end.npos);
+  CHECK(contains(end, "stubborn: await a foreign operation"));
   CHECK(end.find("still running", 60) == end.npos);
 }
 
@@ -246,7 +229,7 @@ TEST_CASE("run: work that stays after the end is printed once, and run() waits f
 
 // ---- Signals.
 
-TEST_CASE("run: a task that a signal has cancelled ends with 128 + n", "[async]") {
+TEST_CASE("run: a task that a signal has cancelled ends with 128 + n") {
   CHECK(outcome([] { return leat::run(raise_and_sleep(SIGTERM)); }) ==
         "code 143: stopped by SIGTERM\n");
   CHECK(outcome([] { return leat::run(raise_and_sleep(SIGINT)); }) ==
@@ -255,12 +238,12 @@ TEST_CASE("run: a task that a signal has cancelled ends with 128 + n", "[async]"
         "code 138: stopped by SIGUSR1\n");
 }
 
-TEST_CASE("run: a task that returns after a signal ends with its own code", "[async]") {
+TEST_CASE("run: a task that returns after a signal ends with its own code") {
   CHECK(outcome([] {
           return leat::run([]() -> task<int> {
             ::raise(SIGTERM);
             const auto [ec] = co_await leat::as_tuple(leat::sleep_for(1h));
-            co_return ec == leat::errc::cancelled ? 75 : 1;
+            co_return ec == errc::cancelled ? 75 : 1;
           });
         }) == "code 75: ");
   CHECK(outcome([] {
@@ -271,7 +254,7 @@ TEST_CASE("run: a task that returns after a signal ends with its own code", "[as
         }) == "code 0: ");
 }
 
-TEST_CASE("run: an error after a signal is printed and ends with 1", "[async]") {
+TEST_CASE("run: an error after a signal is printed and ends with 1") {
   CHECK(outcome([] {
           return leat::run([]() -> task<> {
             ::raise(SIGTERM);
@@ -281,19 +264,19 @@ TEST_CASE("run: an error after a signal is printed and ends with 1", "[async]") 
         }) == "code 1: error: cannot save\n");
 }
 
-TEST_CASE("run: a signal stops the groups of the main task", "[async]") {
+TEST_CASE("run: a signal stops the groups of the main task") {
   CHECK(outcome([] {
           return leat::run([]() -> task<int> {
             task_group group("sleepers");
             for (int i = 0; i < 3; ++i) group.spawn(sleep_long());
             ::raise(SIGTERM);
             const auto [ec] = co_await leat::as_tuple(group.join());
-            co_return ec == leat::errc::cancelled ? 7 : 1;
+            co_return ec == errc::cancelled ? 7 : 1;
           });
         }) == "code 7: ");
 }
 
-TEST_CASE("run: a main task that a signal stops in join() has not completed", "[async]") {
+TEST_CASE("run: a main task that a signal stops in join() has not completed") {
   CHECK(outcome([] {
           return leat::run([]() -> task<> {
             task_group group("sleepers");
@@ -312,7 +295,7 @@ task<> fail_in_handler() {
   co_await sleep_long();
 }
 
-TEST_CASE("run: an exception of a handler stops the task and is its error", "[async]") {
+TEST_CASE("run: an exception of a handler stops the task and is its error") {
   CHECK(outcome([] { return leat::run(fail_in_handler()); }) == "code 1: error: from a handler\n");
   // While the task ends.
   CHECK(outcome([] {
@@ -327,7 +310,7 @@ TEST_CASE("run: an exception of a handler stops the task and is its error", "[as
         }) == "code 1: error: from a handler\n");
 }
 
-TEST_CASE("run: the second signal has its default effect", "[async]") {
+TEST_CASE("run: the second signal has its default effect") {
   CHECK(outcome([] {
           return leat::run([]() -> task<> {
             ::raise(SIGTERM);
@@ -337,12 +320,12 @@ TEST_CASE("run: the second signal has its default effect", "[async]") {
         }) == "signal " + std::to_string(SIGTERM) + ": ");
 }
 
-TEST_CASE("run: without signals, a signal has its default effect", "[async]") {
+TEST_CASE("run: without signals, a signal has its default effect") {
   CHECK(outcome([] { return leat::run(raise_and_sleep(SIGTERM), {.signals = {}}); }) ==
         "signal " + std::to_string(SIGTERM) + ": ");
 }
 
-TEST_CASE("run: the earlier handlers are restored at the end", "[async]") {
+TEST_CASE("run: the earlier handlers are restored at the end") {
   CHECK(outcome([] {
           static std::atomic<int> received = 0;
           std::signal(SIGTERM, [](int s) { received = s; });
@@ -352,7 +335,7 @@ TEST_CASE("run: the earlier handlers are restored at the end", "[async]") {
         }) == "code 0: ");
 }
 
-TEST_CASE("run: a guard in the task receives the signal too", "[async]") {
+TEST_CASE("run: a guard in the task receives the signal too") {
   CHECK(outcome([] {
           return leat::run([]() -> task<int> {
             task_group group("sleepers");
@@ -365,7 +348,7 @@ TEST_CASE("run: a guard in the task receives the signal too", "[async]") {
         }) == "code " + std::to_string(SIGINT) + ": ");
 }
 
-TEST_CASE("run: a task that does not stop is printed once, with the place of its wait", "[async]") {
+TEST_CASE("run: a task that does not stop is printed once, with the place of its wait") {
   const std::string end = outcome([] {
     return leat::run(
         []() -> task<int> {
@@ -379,8 +362,8 @@ TEST_CASE("run: a task that does not stop is printed once, with the place of its
   });
   CHECK(
       end.starts_with("code 3: leat: run: tasks still running 0.001 s after the stop request:\n"));
-  CHECK(end.find("join") != end.npos);
-  CHECK(end.find("stubborn: await a foreign operation") != end.npos);
+  CHECK(contains(end, "join"));
+  CHECK(contains(end, "stubborn: await a foreign operation"));
   CHECK(end.find("still running", 40) == end.npos);
 }
 

@@ -1,34 +1,22 @@
 #include "leat/async/loop/runtime.hpp"
 
 #include <atomic>
-#include <chrono>
-#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <stdexcept>
-#include <string>
-#include <system_error>
 #include <thread>
-#include <vector>
 
-#include <catch2/catch.hpp>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "leat/base/internal/sanitizers.hpp"
 #include "support/child_process.hpp"
+#include "support/leat_test.hpp"
 
 namespace runtime_test {
 
-using namespace std::chrono_literals;
 using leat::runtime;
-using leat::task;
 
 task<int> give(int n) { co_return n; }
 task<std::thread::id> thread_id() { co_return std::this_thread::get_id(); }
@@ -38,7 +26,7 @@ std::size_t threads_of_process() {
   return static_cast<std::size_t>(std::distance(begin(threads), end(threads)));
 }
 
-TEST_CASE("runtime: starts exactly the requested number of threads", "[async]") {
+TEST_CASE("runtime: starts exactly the requested number of threads") {
   const std::size_t before = threads_of_process();
   {
     runtime rt({.threads = 3});
@@ -51,13 +39,12 @@ TEST_CASE("runtime: starts exactly the requested number of threads", "[async]") 
   CHECK(threads_of_process() == before);
 }
 
-TEST_CASE("runtime: next_scheduler() returns the schedulers in turn", "[async]") {
+TEST_CASE("runtime: next_scheduler() returns the schedulers in turn") {
   runtime rt({.threads = 3});
   for (std::size_t i = 0; i < 7; ++i) CHECK(&rt.next_scheduler() == &rt.get_scheduler(i % 3));
 }
 
-TEST_CASE("runtime: next_scheduler() returns each scheduler equally often to many threads",
-          "[async]") {
+TEST_CASE("runtime: next_scheduler() returns each scheduler equally often to many threads") {
   constexpr std::size_t threads = 4;
   constexpr std::size_t calls = 3000;
   runtime rt({.threads = 3});
@@ -77,12 +64,12 @@ TEST_CASE("runtime: next_scheduler() returns each scheduler equally often to man
   }
 }
 
-TEST_CASE("runtime: rejects 0 threads", "[async]") {
+TEST_CASE("runtime: rejects 0 threads") {
   try {
     runtime rt({.threads = 0});
     FAIL("made");
   } catch (const leat::failure& e) {
-    CHECK(e.code() == leat::errc::invalid_argument);
+    CHECK(e.code() == errc::invalid_argument);
     CHECK_THAT(e.what(), Catch::StartsWith("runtime_options::threads is 0: use 1 or more"));
   }
 }
@@ -114,8 +101,7 @@ std::string refusal_of_threads(bool room_for_one) {
   });
 }
 
-TEST_CASE("runtime: the error for a thread that cannot be started names it and a remedy",
-          "[async]") {
+TEST_CASE("runtime: the error for a thread that cannot be started names it and a remedy") {
   if (LEAT_TSAN) return;  // it ends a child process that starts a thread
   CHECK_THAT(refusal_of_threads(false),
              Catch::StartsWith("runtime: thread 1 of 2 cannot be started: raise"));
@@ -124,7 +110,7 @@ TEST_CASE("runtime: the error for a thread that cannot be started names it and a
              Catch::StartsWith("runtime: thread 2 of 2 cannot be started: raise"));
 }
 
-TEST_CASE("runtime: block_on() returns the result or throws the error", "[async]") {
+TEST_CASE("runtime: block_on() returns the result or throws the error") {
   runtime rt;
   CHECK(rt.block_on(give(7)) == 7);
   const auto fail = []() -> task<int> {
@@ -134,7 +120,7 @@ TEST_CASE("runtime: block_on() returns the result or throws the error", "[async]
   CHECK_THROWS_WITH(rt.block_on(fail()), "failed");
 }
 
-TEST_CASE("runtime: block_on runs the task on the first scheduler's thread", "[async]") {
+TEST_CASE("runtime: block_on runs the task on the first scheduler's thread") {
   runtime rt({.threads = 2});
   const std::thread::id first = rt.block_on(thread_id());
   CHECK(first != std::this_thread::get_id());
@@ -145,7 +131,7 @@ TEST_CASE("runtime: block_on runs the task on the first scheduler's thread", "[a
   CHECK(rt.block_on(current_scheduler()) == &rt.get_scheduler(0));
 }
 
-TEST_CASE("runtime: several threads may call block_on", "[async]") {
+TEST_CASE("runtime: several threads may call block_on") {
   runtime rt;
   std::atomic<int> sum{0};
   std::vector<std::thread> callers;
@@ -158,19 +144,19 @@ TEST_CASE("runtime: several threads may call block_on", "[async]") {
   CHECK(sum == 400);
 }
 
-TEST_CASE("runtime: every scheduler has a thread of its own", "[async]") {
+TEST_CASE("runtime: every scheduler has a thread of its own") {
   runtime rt({.threads = 3});
   std::vector<std::thread::id> ids(3);
-  leat::task_group group;
+  task_group group;
   for (std::size_t i = 0; i < 3; ++i) {
     group.spawn_on(rt.get_scheduler(i),
                    [](std::thread::id& id) -> task<void> { id = co_await thread_id(); }(ids[i]));
   }
-  group.wait_join();
+  leat::block_on(group.join());
   CHECK(std::set<std::thread::id>(ids.begin(), ids.end()).size() == 3);
 }
 
-TEST_CASE("runtime: its threads have names", "[async]") {
+TEST_CASE("runtime: its threads have names") {
   runtime rt({.threads = 2});
   const auto name = []() -> task<std::string> {
     char text[16] = {};
@@ -180,26 +166,26 @@ TEST_CASE("runtime: its threads have names", "[async]") {
   CHECK(rt.block_on(name()) == "leat 0");
 }
 
-TEST_CASE("runtime: timers work on every thread", "[async]") {
+TEST_CASE("runtime: timers work on every thread") {
   runtime rt({.threads = 2});
   std::atomic<int> woken{0};
-  leat::task_group group;
+  task_group group;
   for (std::size_t i = 0; i < 20; ++i) {
     group.spawn_on(rt.get_scheduler(i % 2), [](std::atomic<int>& n) -> task<void> {
       co_await leat::sleep_for(1ms);
       ++n;
     }(woken));
   }
-  group.wait_join();
+  leat::block_on(group.join());
   CHECK(woken == 20);
 }
 
-TEST_CASE("runtime: ends at once if it never ran a task", "[async]") {
+TEST_CASE("runtime: ends at once if it never ran a task") {
   for (int i = 0; i < 20; ++i) runtime rt({.threads = 2});
 }
 
-TEST_CASE("runtime: its destructor waits for tasks that are about to end", "[async]") {
-  leat::task_group group;
+TEST_CASE("runtime: its destructor waits for tasks that are about to end") {
+  task_group group;
   bool done = false;
   {
     runtime rt;
@@ -212,10 +198,10 @@ TEST_CASE("runtime: its destructor waits for tasks that are about to end", "[asy
   CHECK(group.live_tasks() == 0);
 }
 
-TEST_CASE("runtime: works without spinning", "[async]") {
+TEST_CASE("runtime: works without spinning") {
   runtime rt({.threads = 2, .spins_before_sleep = 0});
   const auto ping = [](leat::scheduler& other, int& n) -> task<void> {
-    leat::task_group group;
+    task_group group;
     for (int i = 0; i < 100; ++i) {
       group.spawn_on(other, [](int& m) -> task<void> {
         ++m;

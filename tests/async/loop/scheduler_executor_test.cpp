@@ -1,41 +1,18 @@
 #include "leat/async/loop/scheduler_executor.hpp"
 
-#include <chrono>
-#include <memory>
-#include <optional>
 #include <thread>
-#include <utility>
-#include <vector>
 
-#include <asio/any_io_executor.hpp>
-#include <asio/awaitable.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
 #include <asio/dispatch.hpp>
-#include <asio/io_context.hpp>
-#include <asio/post.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/strand.hpp>
-#include <asio/system_executor.hpp>
 #include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
-#include <catch2/catch.hpp>
 
-#include "leat/async/loop/asio_scheduler.hpp"
-#include "leat/async/loop/embedded_scheduler.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/sim/virtual_scheduler.hpp"
+#include "support/asio_test.hpp"
 #include "support/function_item.hpp"
 #include "support/loops.hpp"
 
 namespace scheduler_executor_test {
 
-using namespace std::chrono_literals;
 using leat::get_executor;
 using leat::scheduler;
-using leat::task;
 using leat_test::asio_loop;
 using leat_test::embedded_loop;
 
@@ -49,7 +26,7 @@ TEMPLATE_TEST_CASE("scheduler_executor: a posted function runs on the scheduler"
   CHECK(ran_on == &loop.get_scheduler());
 }
 
-TEST_CASE("scheduler_executor: two executors of a scheduler are equal", "[async]") {
+TEST_CASE("scheduler_executor: two executors of a scheduler are equal") {
   asio::io_context io;
   asio::io_context other;
   scheduler& s = leat::get_scheduler(io);
@@ -59,8 +36,7 @@ TEST_CASE("scheduler_executor: two executors of a scheduler are equal", "[async]
   CHECK(asio::any_io_executor(get_executor(s)) == asio::any_io_executor(get_executor(s)));
 }
 
-TEST_CASE("scheduler_executor: belongs to the io_context, or to the system for another scheduler",
-          "[async]") {
+TEST_CASE("scheduler_executor: belongs to the io_context, or to the system for another scheduler") {
   asio::io_context io;
   CHECK(&asio::query(get_executor(leat::get_scheduler(io)), asio::execution::context) == &io);
   leat::sim::virtual_scheduler simulated;
@@ -68,11 +44,10 @@ TEST_CASE("scheduler_executor: belongs to the io_context, or to the system for a
   CHECK(&asio::query(get_executor(simulated), asio::execution::context) == &system);
 }
 
-TEST_CASE("scheduler_executor: a task runs a dispatched function at once and a posted one later",
-          "[async]") {
+TEST_CASE("scheduler_executor: a task runs a dispatched function at once and a posted one later") {
   asio::io_context io;
   std::vector<int> order;
-  leat::task_group group;
+  task_group group;
   group.spawn_on(leat::get_scheduler(io), [](std::vector<int>& out) -> task<> {
     const auto executor = get_executor(*scheduler::current());
     asio::post(executor, [&out] { out.push_back(3); });
@@ -84,8 +59,7 @@ TEST_CASE("scheduler_executor: a task runs a dispatched function at once and a p
   CHECK(order == std::vector{1, 2, 3});
 }
 
-TEST_CASE("scheduler_executor: a handler of the context runs a dispatched function at once",
-          "[async]") {
+TEST_CASE("scheduler_executor: a handler of the context runs a dispatched function at once") {
   asio::io_context io;
   scheduler& s = leat::get_scheduler(io);
   scheduler* ran_on = nullptr;
@@ -98,11 +72,10 @@ TEST_CASE("scheduler_executor: a handler of the context runs a dispatched functi
   CHECK(ran_on == &s);
 }
 
-TEST_CASE("scheduler_executor: tasks that a dispatched function wakes run in the same handler",
-          "[async]") {
+TEST_CASE("scheduler_executor: tasks that a dispatched function wakes run in the same handler") {
   asio::io_context io;
   scheduler& s = leat::get_scheduler(io);
-  leat::task_group group;
+  task_group group;
   bool done = false;
   asio::post(io, [&] {
     asio::dispatch(get_executor(s), [&] {
@@ -117,7 +90,7 @@ TEST_CASE("scheduler_executor: tasks that a dispatched function wakes run in the
   CHECK(done);
 }
 
-TEST_CASE("scheduler: run_here() refuses on another thread and inside a turn", "[async]") {
+TEST_CASE("scheduler: run_here() refuses on another thread and inside a turn") {
   asio::io_context io;
   scheduler& s = leat::get_scheduler(io);
   leat_test::function_item never([] { FAIL_CHECK("must not run"); });
@@ -134,11 +107,10 @@ TEST_CASE("scheduler: run_here() refuses on another thread and inside a turn", "
   CHECK_FALSE(embedded.run_here(never));
 }
 
-TEST_CASE("scheduler: a short turn leaves timers and items of other threads to the next turn",
-          "[async]") {
+TEST_CASE("scheduler: a short turn leaves timers and items of other threads to the next turn") {
   asio::io_context io;
   scheduler& s = leat::get_scheduler(io, {.max_items_per_turn = 2});
-  leat::task_group group;
+  task_group group;
   int steps = 0;
   asio::post(io, [&] {
     asio::dispatch(get_executor(s), [&] {
@@ -157,7 +129,7 @@ TEST_CASE("scheduler: a short turn leaves timers and items of other threads to t
   CHECK(steps == 11);
 }
 
-TEST_CASE("scheduler_executor: functions of several threads run one after the other", "[async]") {
+TEST_CASE("scheduler_executor: functions of several threads run one after the other") {
   asio::io_context io;
   const auto executor = get_executor(leat::get_scheduler(io));
   int count = 0;
@@ -177,7 +149,7 @@ TEST_CASE("scheduler_executor: functions of several threads run one after the ot
   CHECK(count == 2 * rounds);
 }
 
-TEST_CASE("scheduler_executor: is the executor of timers, strands and awaitables", "[async]") {
+TEST_CASE("scheduler_executor: is the executor of timers, strands and awaitables") {
   asio::io_context io;
   scheduler& s = leat::get_scheduler(io);
   asio::steady_timer timer(get_executor(s), 1ms);
@@ -234,7 +206,7 @@ TEMPLATE_TEST_CASE("scheduler end: a destructor can neither post nor dispatch a 
     scheduler& s;
     bool& called;
   };
-  leat::task_group group;
+  task_group group;
   group.spawn_on(loop.get_scheduler(), [](scheduler& s, bool& c) -> task<> {
     const at_end last{s, c};
     co_await leat::sleep_for(1h);

@@ -1,40 +1,26 @@
 #include "async/loop/signal_set_counts.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <csignal>
-#include <cstdlib>
-#include <optional>
-#include <string>
-#include <system_error>
 #include <thread>
-#include <utility>
 
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <asio/io_context.hpp>
 #include <asio/signal_set.hpp>
-#include <catch2/catch.hpp>
 
-#include "leat/async/loop/embedded_scheduler.hpp"
-#include "leat/async/loop/stop_on_signal.hpp"
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
 #include "leat/base/internal/sanitizers.hpp"
 #include "support/child_process.hpp"
 #include "support/descriptors.hpp"
+#include "support/leat_test.hpp"
 
 // The thread sanitizer delays signals, and treats the child of a fork() in a handler as a handler.
 #if !LEAT_TSAN
 
 namespace signal_set_counts_test {
 
-using namespace std::chrono_literals;
 using leat::stop_on_signal;
-using leat::task;
-using leat::task_group;
 using leat_test::run_in_child;
 
 // Sleeps until it is stopped, or for a time after which the test fails.
@@ -92,7 +78,7 @@ task<int> signal_of_guard(std::optional<other_set>& set, bool add_set, bool dest
 TEST_CASE("stop_on_signal: a signal reaches a signal_set that was created before the guard") {
   CHECK(run_in_child([] {
           std::optional<other_set> set(std::in_place, SIGTERM);
-          const int told = leat::sync_wait(signal_of_guard(set, false, false));
+          const int told = leat::block_on(signal_of_guard(set, false, false));
           return std::to_string(told) + ' ' + std::to_string(set->received());
         }) == std::to_string(SIGTERM) + " 1");
 }
@@ -102,7 +88,7 @@ TEST_CASE("stop_on_signal: a signal_set that is added later receives the signal 
           std::signal(SIGTERM, &ignore_all);
           for (int i = 0; i < 100; ++i) {
             std::optional<other_set> set;
-            if (leat::sync_wait(signal_of_guard(set, true, false)) != SIGTERM) return "no stop";
+            if (leat::block_on(signal_of_guard(set, true, false)) != SIGTERM) return "no stop";
             if (set->received() != 1) return "not received";
             ::raise(SIGTERM);  // after the guard
             if (set->received() != 2) return "not received after the guard";
@@ -121,7 +107,7 @@ TEST_CASE("stop_on_signal: the end of a signal_set takes no signal from the guar
         std::signal(SIGTERM, &ignore_all);
         std::optional<other_set> set;
         if (added_first) set.emplace(SIGTERM);
-        if (leat::sync_wait(signal_of_guard(set, !added_first, true)) != SIGTERM) return "no stop";
+        if (leat::block_on(signal_of_guard(set, !added_first, true)) != SIGTERM) return "no stop";
         // Asio restores the default action after its last set.
         const auto expected = added_first ? SIG_DFL : &ignore_all;
         if (handler_of(SIGTERM) != expected) return "not restored";
@@ -137,7 +123,7 @@ TEST_CASE("stop_on_signal: the second signal has its default effect after the si
   const auto run = [](bool clears) {
     return run_in_child([clears] {
       std::string told;
-      leat::sync_wait([](bool without_set, std::string& out) -> task<> {
+      leat::block_on([](bool without_set, std::string& out) -> task<> {
         task_group group("g");
         const stop_on_signal guard(group, {SIGTERM});
         other_set set(SIGTERM);
@@ -157,7 +143,7 @@ TEST_CASE("stop_on_signal: the second signal has its default effect after the si
 TEST_CASE("stop_on_signal: a signal that a signal_set has received is not raised again") {
   CHECK(run_in_child([] {
           other_set set(SIGTERM);
-          leat::sync_wait([]() -> task<> {
+          leat::block_on([]() -> task<> {
             task_group group("g");
             const stop_on_signal guard(group, {SIGTERM});
             ::raise(SIGTERM);  // and no turn until the guard is destroyed
@@ -170,7 +156,7 @@ TEST_CASE("stop_on_signal: a signal that a signal_set has received is not raised
 TEST_CASE("stop_on_signal: in a child of fork(), only the signal_set receives the signal") {
   CHECK(run_in_child([] {
           std::string told;
-          leat::sync_wait([](std::string& out) -> task<> {
+          leat::block_on([](std::string& out) -> task<> {
             task_group group("g");
             const stop_on_signal guard(group, {SIGTERM});
             other_set set(SIGTERM);

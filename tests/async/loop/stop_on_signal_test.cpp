@@ -1,38 +1,22 @@
 #include "leat/async/loop/stop_on_signal.hpp"
 
-#include <chrono>
 #include <csignal>
-#include <cstdlib>
-#include <memory>
-#include <optional>
-#include <string>
-#include <system_error>
 #include <thread>
 
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/embedded_scheduler.hpp"
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
 #include "leat/base/internal/sanitizers.hpp"
 #include "support/child_process.hpp"
 #include "support/descriptors.hpp"
-#include "support/error_of.hpp"
+#include "support/leat_test.hpp"
 
 // The thread sanitizer delays signals, and treats the child of a fork() in a handler as a handler.
 #if !LEAT_TSAN
 
 namespace stop_on_signal_test {
 
-using namespace std::chrono_literals;
 using leat::stop_on_signal;
-using leat::task;
-using leat::task_group;
 using leat_test::run_in_child;
 
 task<> sleep_long() { co_await leat::sleep_for(1h); }
@@ -59,7 +43,7 @@ task<> stop_a_group(int signal, std::string& told) {
 TEST_CASE("stop_on_signal: when a signal arrives, the tasks of the group are cancelled") {
   CHECK(run_in_child([] {
           std::string told;
-          leat::sync_wait(stop_a_group(SIGTERM, told));
+          leat::block_on(stop_a_group(SIGTERM, told));
           return told;
         }) == std::to_string(SIGTERM));
 }
@@ -67,7 +51,7 @@ TEST_CASE("stop_on_signal: when a signal arrives, the tasks of the group are can
 TEST_CASE("stop_on_signal: when another thread receives the signal, the group is stopped") {
   CHECK(run_in_child([] {
           std::string told;
-          leat::sync_wait([](std::string& out) -> task<> {
+          leat::block_on([](std::string& out) -> task<> {
             task_group group("sleepers");
             const stop_on_signal guard(group);
             group.spawn(sleep_long());
@@ -85,7 +69,7 @@ TEST_CASE("stop_on_signal: when another thread receives the signal, the group is
 
 TEST_CASE("stop_on_signal: the second signal has its default effect") {
   CHECK(run_in_child([]() -> std::string {
-          leat::sync_wait([]() -> task<> {
+          leat::block_on([]() -> task<> {
             task_group group("sleepers");
             const stop_on_signal guard(group);
             ::raise(SIGTERM);
@@ -98,7 +82,7 @@ TEST_CASE("stop_on_signal: the second signal has its default effect") {
 
 TEST_CASE("stop_on_signal: a second signal of another kind has its default effect") {
   CHECK(run_in_child([]() -> std::string {
-          leat::sync_wait([]() -> task<> {
+          leat::block_on([]() -> task<> {
             task_group group("sleepers");
             const stop_on_signal guard(group);
             ::raise(SIGTERM);
@@ -115,7 +99,7 @@ TEST_CASE("stop_on_signal: a signal that the program has not seen has its effect
     return run_in_child([has_outer] {
       ::signal(SIGTERM, SIG_DFL);  // not the handler of Catch
       std::string told = "survived";
-      leat::sync_wait([](bool has, std::string& out) -> task<> {
+      leat::block_on([](bool has, std::string& out) -> task<> {
         task_group outer("outer");
         outer.spawn(sleep_long());
         std::optional<stop_on_signal> outer_guard;
@@ -139,7 +123,7 @@ TEST_CASE("stop_on_signal: a signal that the program has not seen has its effect
 TEST_CASE("stop_on_signal: a signal that the program has seen has no effect after the guard") {
   const auto run = [](bool asks) {
     return run_in_child([asks] {
-      leat::sync_wait([](bool by_asking) -> task<> {
+      leat::block_on([](bool by_asking) -> task<> {
         task_group other("other");
         const stop_on_signal second(other, {SIGTERM});  // has received it too
         task_group job("job");
@@ -163,7 +147,7 @@ TEST_CASE("stop_on_signal: a signal stops the scopes of two guards, and the next
   const auto run = [](bool second) {
     return run_in_child([second] {
       std::string told;
-      leat::sync_wait([](bool again, std::string& out) -> task<> {
+      leat::block_on([](bool again, std::string& out) -> task<> {
         task_group one("one");
         task_group two("two");
         const stop_on_signal first(one, {SIGTERM});
@@ -188,7 +172,7 @@ TEST_CASE("stop_on_signal: guards destroyed in any order restore the earlier han
           std::signal(SIGTERM, &ignore_all);
           std::signal(SIGINT, SIG_DFL);  // replaces Catch's handler
           std::string wrong;
-          leat::sync_wait([](std::string& out) -> task<> {
+          leat::block_on([](std::string& out) -> task<> {
             task_group group("g");
             auto first = std::make_unique<stop_on_signal>(group);
             auto second = std::make_unique<stop_on_signal>(group);
@@ -205,7 +189,7 @@ TEST_CASE("stop_on_signal: guards destroyed in any order restore the earlier han
 
 TEST_CASE("stop_on_signal: a handler that other code installed in the meantime stays") {
   CHECK(run_in_child([]() -> std::string {
-          leat::sync_wait([]() -> task<> {
+          leat::block_on([]() -> task<> {
             task_group group("g");
             const stop_on_signal guard(group);
             std::signal(SIGTERM, &ignore_all);
@@ -219,7 +203,7 @@ TEST_CASE("stop_on_signal: a signal that the parent process ignored stays ignore
   CHECK(run_in_child([]() -> std::string {
           std::signal(SIGHUP, SIG_IGN);  // as nohup does
           std::string told;
-          leat::sync_wait([](std::string& out) -> task<> {
+          leat::block_on([](std::string& out) -> task<> {
             task_group group("g");
             {
               const stop_on_signal guard(group, {SIGHUP, SIGTERM});
@@ -237,7 +221,7 @@ TEST_CASE("stop_on_signal: a signal that the parent process ignored stays ignore
 TEST_CASE("stop_on_signal: a child of fork() is terminated and its parent continues") {
   CHECK(run_in_child([] {
           std::string told;
-          leat::sync_wait([](std::string& out) -> task<> {
+          leat::block_on([](std::string& out) -> task<> {
             task_group group("g");
             const stop_on_signal guard(group);
             const pid_t child = ::fork();
@@ -257,7 +241,7 @@ TEST_CASE("stop_on_signal: a child of fork() is terminated and its parent contin
 
 TEST_CASE("stop_on_signal: a guard without a signal leaves no work, descriptor or handler") {
   for (int i = 0; i < 100; ++i) {
-    leat::sync_wait([]() -> task<> {
+    leat::block_on([]() -> task<> {
       task_group group("g");
       const stop_on_signal guard(group, {SIGUSR2});
       co_return;
@@ -272,7 +256,7 @@ TEST_CASE("stop_on_signal: a guard without a signal leaves no work, descriptor o
     co_return;
   }(group));
   leat_test::loop_until_idle(loop);
-  group.wait_join();
+  leat::block_on(group.join());
   CHECK(leat_test::open_descriptors() == before);
 }
 
@@ -289,7 +273,7 @@ TEST_CASE("stop_on_signal: in an embedded loop a signal makes the descriptor rea
           loop.run_ready();
           const std::string told = group.stop_requested() ? "stopped" : "not stopped";
           while (!loop.idle()) loop.run_ready();
-          group.wait_join();
+          leat::block_on(group.join());
           return told;
         }) == "stopped");
 }
@@ -313,7 +297,7 @@ TEST_CASE("stop_on_signal: guards on the threads of a runtime are stopped togeth
           }
           while (ready < 2) std::this_thread::yield();
           ::kill(::getpid(), SIGTERM);
-          group.wait_join();
+          leat::block_on(group.join());
           return std::to_string(stopped);
         }) == "2");
 }

@@ -3,33 +3,19 @@
 #include "leat/async/loop/use_task.hpp"
 
 #include <array>
-#include <chrono>
-#include <memory>
-#include <optional>
 #include <stop_token>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include <asio.hpp>
-#include <catch2/catch.hpp>
 
 #include "async/loop/asio_support.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/async/when_all.hpp"
-#include "leat/base/error.hpp"
+#include "support/leat_test.hpp"
 #include "support/loops.hpp"
 
 namespace use_task_end_test {
 
-using namespace std::chrono_literals;
-using leat::task;
-using leat::task_group;
 using leat::use_task;
+using leat_test::failure_of;
 using leat_test::handler_store;
 using leat_test::operation;
 using local_socket = asio::local::stream_protocol::socket;
@@ -64,7 +50,7 @@ task<> wait_for_timer(waiting& w) {
   co_await t.async_wait(use_task);
 }
 
-TEST_CASE("scheduler end: an Asio operation that was not started", "[async]") {
+TEST_CASE("scheduler end: an Asio operation that was not started") {
   waiting w;
   w.spawn([](waiting& self) -> task<> {
     const witness gone(self.destroyed);
@@ -77,15 +63,14 @@ TEST_CASE("scheduler end: an Asio operation that was not started", "[async]") {
   w.end();
 }
 
-TEST_CASE("scheduler end: a task that waits for a timer of Asio", "[async]") {
+TEST_CASE("scheduler end: a task that waits for a timer of Asio") {
   waiting w;
   w.spawn(wait_for_timer(w));
   w.loop.run_ready();
   w.end();
 }
 
-TEST_CASE("scheduler end: a task that waits for a socket, which is older than the scheduler",
-          "[async]") {
+TEST_CASE("scheduler end: a task that waits for a socket, which is older than the scheduler") {
   waiting w;
   leat_test::socket_pair before(w.loop.context());
   w.spawn([](waiting& self, leat_test::socket_pair pair) -> task<> {
@@ -97,7 +82,7 @@ TEST_CASE("scheduler end: a task that waits for a socket, which is older than th
   w.end();
 }
 
-TEST_CASE("scheduler end: a sleep and an Asio operation in a newer group", "[async]") {
+TEST_CASE("scheduler end: a sleep and an Asio operation in a newer group") {
   waiting w;
   w.spawn([]() -> task<> { co_await leat::sleep_for(1h); }());
   task_group newer;
@@ -107,8 +92,7 @@ TEST_CASE("scheduler end: a sleep and an Asio operation in a newer group", "[asy
   CHECK(leat_test::is_cancelled(newer));
 }
 
-TEST_CASE("scheduler end: more scopes than one pass finds, and a task that a destructor spawns",
-          "[async]") {
+TEST_CASE("scheduler end: more scopes than one pass finds, and a task that a destructor spawns") {
   struct spawner {
     task_group& group;
     leat::scheduler& sched;
@@ -139,7 +123,7 @@ TEST_CASE("scheduler end: more scopes than one pass finds, and a task that a des
   w.end();
 }
 
-TEST_CASE("scheduler end: a task that waits for a composed operation", "[async]") {
+TEST_CASE("scheduler end: a task that waits for a composed operation") {
   waiting w;
   w.spawn([](waiting& self) -> task<> {
     const witness gone(self.destroyed);
@@ -152,8 +136,7 @@ TEST_CASE("scheduler end: a task that waits for a composed operation", "[async]"
   w.end();
 }
 
-TEST_CASE("scheduler end: a task that waits for an accept and one that waits for a resolver",
-          "[async]") {
+TEST_CASE("scheduler end: a task that waits for an accept and one that waits for a resolver") {
   waiting w;
   w.spawn([](waiting& self) -> task<> {
     asio::ip::tcp::acceptor a(self.loop.context(), {asio::ip::make_address("127.0.0.1"), 0});
@@ -169,8 +152,7 @@ TEST_CASE("scheduler end: a task that waits for an accept and one that waits for
   w.end();
 }
 
-TEST_CASE("scheduler end: an Asio operation in a select, alone and after another one has won",
-          "[async]") {
+TEST_CASE("scheduler end: an Asio operation in a select, alone and after another one has won") {
   for (const bool has_winner : {false, true}) {
     waiting w;
     w.spawn([](waiting& self, bool wins) -> task<> {
@@ -189,7 +171,7 @@ TEST_CASE("scheduler end: an Asio operation in a select, alone and after another
   }
 }
 
-TEST_CASE("scheduler end: an Asio operation under a limit", "[async]") {
+TEST_CASE("scheduler end: an Asio operation under a limit") {
   waiting w;
   w.spawn([](waiting& self) -> task<> {
     const witness gone(self.destroyed);
@@ -200,7 +182,7 @@ TEST_CASE("scheduler end: an Asio operation under a limit", "[async]") {
   w.end();
 }
 
-TEST_CASE("scheduler end: an Asio operation that was cancelled and has not ended", "[async]") {
+TEST_CASE("scheduler end: an Asio operation that was cancelled and has not ended") {
   waiting w;
   w.spawn(wait_for_timer(w));
   w.loop.run_ready();
@@ -212,8 +194,7 @@ TEST_CASE("scheduler end: an Asio operation that was cancelled and has not ended
   CHECK(w.group.live_tasks() == 0);
 }
 
-TEST_CASE("scheduler end: the frames that contain a pending operation end from the inside out",
-          "[async]") {
+TEST_CASE("scheduler end: the frames that contain a pending operation end from the inside out") {
   waiting w;
   w.spawn([](waiting& self) -> task<> {
     const witness gone(self.destroyed);
@@ -235,8 +216,7 @@ task<> wait_in(waiting& w, handler_store& store) {
   co_await store.wait();
 }
 
-TEST_CASE("scheduler end: an Asio operation that has lost to a stop is left to its context",
-          "[async]") {
+TEST_CASE("scheduler end: an Asio operation that has lost to a stop is left to its context") {
   // Its I/O object may be destroyed before the context.
   waiting w;
   bool cancelled = false;
@@ -258,8 +238,7 @@ TEST_CASE("scheduler end: an Asio operation that has lost to a stop is left to i
   CHECK_FALSE(cancelled);
 }
 
-TEST_CASE("scheduler end: cancels an operation of another context that has lost to a stop",
-          "[async]") {
+TEST_CASE("scheduler end: cancels an operation of another context that has lost to a stop") {
   asio::io_context other;
   auto work = asio::make_work_guard(other);
   std::jthread thread([&] { other.run(); });
@@ -276,8 +255,7 @@ TEST_CASE("scheduler end: cancels an operation of another context that has lost 
   work.reset();
 }
 
-TEST_CASE("scheduler end: an operation that is complete and whose task has not resumed",
-          "[async]") {
+TEST_CASE("scheduler end: an operation that is complete and whose task has not resumed") {
   handler_store store;
   waiting w;
   w.spawn(wait_in(w, store));
@@ -286,7 +264,7 @@ TEST_CASE("scheduler end: an operation that is complete and whose task has not r
   w.end();
 }
 
-TEST_CASE("scheduler end: an operation whose handler was destroyed before", "[async]") {
+TEST_CASE("scheduler end: an operation whose handler was destroyed before") {
   handler_store store;
   waiting w;
   w.spawn(wait_in(w, store));
@@ -295,8 +273,7 @@ TEST_CASE("scheduler end: an operation whose handler was destroyed before", "[as
   w.end();
 }
 
-TEST_CASE("scheduler end: waits for an operation of another context after cancelling it",
-          "[async]") {
+TEST_CASE("scheduler end: waits for an operation of another context after cancelling it") {
   asio::io_context other;
   auto work = asio::make_work_guard(other);
   std::jthread thread([&] { other.run(); });
@@ -327,8 +304,7 @@ class counting_service : public asio::execution_context::service {
   void shutdown() noexcept override {}
 };
 
-TEST_CASE("scheduler end: a task ends before a newer service of an object in its frame",
-          "[async]") {
+TEST_CASE("scheduler end: a task ends before a newer service of an object in its frame") {
   struct object {
     int& services;
     ~object() { services = counting_service::alive; }
@@ -354,8 +330,7 @@ TEST_CASE("scheduler end: a task ends before a newer service of an object in its
 
 // The end of the first task cancels the operation of the second one, whose handler the context then
 // destroys after all that it had to destroy before.
-TEST_CASE("scheduler end: a pinned task ends if the end of another one cancels its operation",
-          "[async]") {
+TEST_CASE("scheduler end: a pinned task ends if the end of another one cancels its operation") {
   asio::io_context other;
   auto work = asio::make_work_guard(other);
   std::jthread thread([&] { other.run(); });
@@ -384,7 +359,7 @@ TEST_CASE("scheduler end: a pinned task ends if the end of another one cancels i
   work.reset();
 }
 
-TEST_CASE("embedded_scheduler: its end waits for an operation of an io_context", "[async]") {
+TEST_CASE("embedded_scheduler: its end waits for an operation of an io_context") {
   asio::io_context other;
   auto work = asio::make_work_guard(other);
   std::jthread thread([&] { other.run(); });
@@ -406,8 +381,7 @@ TEST_CASE("embedded_scheduler: its end waits for an operation of an io_context",
   work.reset();
 }
 
-TEST_CASE("use_task: the destruction of another context ends its operations as cancelled",
-          "[async]") {
+TEST_CASE("use_task: the destruction of another context ends its operations as cancelled") {
   asio::io_context io;
   std::optional<asio::io_context> other(std::in_place);
   std::error_code code;
@@ -415,7 +389,7 @@ TEST_CASE("use_task: the destruction of another context ends its operations as c
   std::optional<asio::steady_timer> t(std::in_place, *other, 1h);
   group.spawn_on(leat::get_scheduler(io),
                  [](asio::steady_timer& timer, std::error_code& out) -> task<> {
-                   const auto error = co_await leat_test::error_of(timer.async_wait(use_task));
+                   const auto error = co_await failure_of(timer.async_wait(use_task));
                    out = error.code;
                  }(*t, code));
   io.poll();
@@ -423,8 +397,8 @@ TEST_CASE("use_task: the destruction of another context ends its operations as c
   other.reset();
   io.restart();
   io.run();
-  CHECK(code == leat::errc::cancelled);
-  group.wait_join();
+  CHECK(code == errc::cancelled);
+  leat::block_on(group.join());
 }
 
 }  // namespace use_task_end_test

@@ -3,35 +3,21 @@
 #include "leat/async/loop/use_task.hpp"
 
 #include <array>
-#include <chrono>
 #include <sstream>
-#include <stdexcept>
 #include <stop_token>
-#include <string>
 #include <thread>
-#include <utility>
 #include <variant>
 
 #include <asio.hpp>
-#include <catch2/catch.hpp>
 
 #include "async/loop/asio_support.hpp"
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/dump/dump.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
+#include "support/leat_test.hpp"
 #include "support/loops.hpp"
 
 namespace use_task_limits_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
-using leat::task;
-using leat::task_group;
 using leat::use_task;
-using leat_test::error_of;
+using leat_test::failure_of;
 using leat_test::operation;
 using leat_test::run_in;
 using leat_test::socket_pair;
@@ -39,130 +25,106 @@ using bytes = std::array<char, 8>;
 
 // ---- One operation and one limit.
 
-TEST_CASE("with_timeout: an Asio operation that completes in time returns its value", "[async]") {
-  asio::io_context io;
-  run_in(io, [](asio::io_context& ctx) -> task<> {
-    socket_pair s(ctx);
-    bytes buffer{};
-    co_await leat::with_timeout(s.a.async_write_some(asio::buffer("abc", 3), use_task), 1h);
-    const std::size_t n =
-        co_await leat::with_timeout(s.b.async_read_some(asio::buffer(buffer), use_task), 1h);
-    CHECK(n == 3);
-    asio::steady_timer t(ctx, 1ms);
-    co_await leat::with_timeout(t.async_wait(use_task), 1h);
-  }(io));
+LEAT_ASIO_TEST("with_timeout: an Asio operation that completes in time returns its value") {
+  socket_pair s(io);
+  bytes buffer{};
+  co_await leat::with_timeout(s.a.async_write_some(asio::buffer("abc", 3), use_task), 1h);
+  const std::size_t n =
+      co_await leat::with_timeout(s.b.async_read_some(asio::buffer(buffer), use_task), 1h);
+  CHECK(n == 3);
+  asio::steady_timer t(io, 1ms);
+  co_await leat::with_timeout(t.async_wait(use_task), 1h);
 }
 
-TEST_CASE("with_timeout: a cancelled Asio operation fails with deadline_exceeded", "[async]") {
-  asio::io_context io;
-  run_in(io, [](asio::io_context& ctx) -> task<> {
-    socket_pair s(ctx);
-    bytes buffer{};
-    const auto error = co_await error_of(
-        leat::with_timeout(s.a.async_read_some(asio::buffer(buffer), use_task), 1ms));
-    CHECK(error.code == errc::deadline_exceeded);
-    CHECK(error.what.find("async_receive") == 0);
-    const auto [ec, n] = co_await leat::as_tuple(
-        leat::with_timeout(s.a.async_read_some(asio::buffer(buffer), use_task), 1ms));
-    CHECK(ec == errc::deadline_exceeded);
-    CHECK(n == 0);
-    asio::steady_timer t(ctx, 1h);
-    const auto [late] = co_await leat::as_tuple(leat::with_timeout(t.async_wait(use_task), 1ms));
-    CHECK(late == errc::deadline_exceeded);
-  }(io));
+LEAT_ASIO_TEST("with_timeout: a cancelled Asio operation fails with deadline_exceeded") {
+  socket_pair s(io);
+  bytes buffer{};
+  const auto error = co_await failure_of(
+      leat::with_timeout(s.a.async_read_some(asio::buffer(buffer), use_task), 1ms));
+  CHECK(error.code == errc::deadline_exceeded);
+  CHECK(error.what.starts_with("async_receive"));
+  const auto [ec, n] = co_await leat::as_tuple(
+      leat::with_timeout(s.a.async_read_some(asio::buffer(buffer), use_task), 1ms));
+  CHECK(ec == errc::deadline_exceeded);
+  CHECK(n == 0);
+  asio::steady_timer t(io, 1h);
+  const auto [late] = co_await leat::as_tuple(leat::with_timeout(t.async_wait(use_task), 1ms));
+  CHECK(late == errc::deadline_exceeded);
 }
 
-TEST_CASE("with_timeout: the bytes that a cancelled async_read has read are reported", "[async]") {
-  asio::io_context io;
-  run_in(io, [](asio::io_context& ctx) -> task<> {
-    socket_pair s(ctx);
-    bytes buffer{};
-    co_await asio::async_write(s.a, asio::buffer("abc", 3), use_task);
-    std::size_t moved = 0;
-    try {
-      co_await leat::with_timeout(asio::async_read(s.b, asio::buffer(buffer), use_task), 1ms);
-    } catch (const leat::partial_transfer& e) {
-      moved = e.bytes_transferred();
-      CHECK(e.code() == errc::deadline_exceeded);
-    }
-    CHECK(moved == 3);
-    co_await asio::async_write(s.a, asio::buffer("de", 2), use_task);
-    const auto [ec, n] = co_await leat::as_tuple(
-        leat::with_timeout(asio::async_read(s.b, asio::buffer(buffer), use_task), 1ms));
-    CHECK(ec == errc::deadline_exceeded);
-    CHECK(n == 2);
-  }(io));
+LEAT_ASIO_TEST("with_timeout: the bytes that a cancelled async_read has read are reported") {
+  socket_pair s(io);
+  bytes buffer{};
+  co_await asio::async_write(s.a, asio::buffer("abc", 3), use_task);
+  std::size_t moved = 0;
+  try {
+    co_await leat::with_timeout(asio::async_read(s.b, asio::buffer(buffer), use_task), 1ms);
+  } catch (const leat::partial_transfer& e) {
+    moved = e.bytes_transferred();
+    CHECK(e.code() == errc::deadline_exceeded);
+  }
+  CHECK(moved == 3);
+  co_await asio::async_write(s.a, asio::buffer("de", 2), use_task);
+  const auto [ec, n] = co_await leat::as_tuple(
+      leat::with_timeout(asio::async_read(s.b, asio::buffer(buffer), use_task), 1ms));
+  CHECK(ec == errc::deadline_exceeded);
+  CHECK(n == 2);
 }
 
-TEST_CASE("with_timeout: an Asio operation keeps an error of its own", "[async]") {
-  asio::io_context io;
-  run_in(io, [](asio::io_context& ctx) -> task<> {
-    socket_pair s(ctx);
-    bytes buffer{};
-    s.b.close();
-    const auto error = co_await error_of(
-        leat::with_timeout(s.a.async_read_some(asio::buffer(buffer), use_task), 1h));
-    CHECK(error.code == asio::error::eof);
-  }(io));
+LEAT_ASIO_TEST("with_timeout: an Asio operation keeps an error of its own") {
+  socket_pair s(io);
+  bytes buffer{};
+  s.b.close();
+  const auto error = co_await failure_of(
+      leat::with_timeout(s.a.async_read_some(asio::buffer(buffer), use_task), 1h));
+  CHECK(error.code == asio::error::eof);
 }
 
-TEST_CASE("with_timeout: a limit of 0 takes the data that are there", "[async]") {
-  asio::io_context io;
-  run_in(io, [](asio::io_context& ctx) -> task<> {
-    socket_pair s(ctx);
-    bytes buffer{};
-    co_await asio::async_write(s.a, asio::buffer("abc", 3), use_task);
-    const auto [ec, n] = co_await leat::as_tuple(
-        leat::with_timeout(s.b.async_read_some(asio::buffer(buffer), use_task), 0s));
-    CHECK_FALSE(ec);
-    CHECK(n == 3);
-    const auto [none, m] = co_await leat::as_tuple(
-        leat::with_timeout(s.b.async_read_some(asio::buffer(buffer), use_task), 0s));
-    CHECK(none == errc::deadline_exceeded);
-    CHECK(m == 0);
-  }(io));
+LEAT_ASIO_TEST("with_timeout: a limit of 0 takes the data that are there") {
+  socket_pair s(io);
+  bytes buffer{};
+  co_await asio::async_write(s.a, asio::buffer("abc", 3), use_task);
+  const auto [ec, n] = co_await leat::as_tuple(
+      leat::with_timeout(s.b.async_read_some(asio::buffer(buffer), use_task), 0s));
+  CHECK_FALSE(ec);
+  CHECK(n == 3);
+  const auto [none, m] = co_await leat::as_tuple(
+      leat::with_timeout(s.b.async_read_some(asio::buffer(buffer), use_task), 0s));
+  CHECK(none == errc::deadline_exceeded);
+  CHECK(m == 0);
 }
 
-TEST_CASE("with_timeout: an exception of the initiation of an operation is thrown", "[async]") {
-  asio::io_context io;
-  run_in(io, []() -> task<> {
-    const auto error = co_await error_of(leat::with_timeout(
-        operation<void()>([](auto) { throw std::runtime_error("initiation"); }, use_task), 1s));
-    CHECK(error.what == "initiation");
-  }());
+LEAT_ASIO_TEST("with_timeout: an exception of the initiation of an operation is thrown") {
+  const auto error = co_await failure_of(leat::with_timeout(
+      operation<void()>([](auto) { throw std::runtime_error("initiation"); }, use_task), 1s));
+  CHECK(error.what == "initiation");
 }
 
-TEST_CASE("with_timeout: cancels through co_spawn and async_run", "[async]") {
-  asio::io_context io;
-  run_in(io, [](asio::io_context& ctx) -> task<> {
-    const auto wait = []() -> asio::awaitable<void> {
-      asio::steady_timer t(co_await asio::this_coro::executor, 1h);
-      co_await t.async_wait(asio::use_awaitable);
-    };
-    const auto [ec] =
-        co_await leat::as_tuple(leat::with_timeout(asio::co_spawn(ctx, wait, use_task), 1ms));
-    CHECK(ec == errc::deadline_exceeded);
-    const auto sleep = []() -> task<> { co_await leat::sleep_for(1h); };
-    const auto [stopped] =
-        co_await leat::as_tuple(leat::with_timeout(leat::async_run(ctx, sleep(), use_task), 1ms));
-    CHECK(stopped == errc::deadline_exceeded);
-  }(io));
+LEAT_ASIO_TEST("with_timeout: cancels through co_spawn and async_run") {
+  const auto wait = []() -> asio::awaitable<void> {
+    asio::steady_timer t(co_await asio::this_coro::executor, 1h);
+    co_await t.async_wait(asio::use_awaitable);
+  };
+  const auto [ec] =
+      co_await leat::as_tuple(leat::with_timeout(asio::co_spawn(io, wait, use_task), 1ms));
+  CHECK(ec == errc::deadline_exceeded);
+  const auto sleep = []() -> task<> { co_await leat::sleep_for(1h); };
+  const auto [stopped] =
+      co_await leat::as_tuple(leat::with_timeout(leat::async_run(io, sleep(), use_task), 1ms));
+  CHECK(stopped == errc::deadline_exceeded);
 }
 
-TEST_CASE("with_timeout: waits for an operation that ignores the cancellation", "[async]") {
-  asio::io_context io;
-  run_in(io, [](asio::io_context& ctx) -> task<> {
-    asio::steady_timer t(ctx, 20ms);
-    const int n = co_await leat::with_timeout(
-        operation<void(int)>(
-            [&t](auto h) { t.async_wait([h = std::move(h)](std::error_code) mutable { h(7); }); },
-            use_task),
-        1ms);
-    CHECK(n == 7);
-  }(io));
+LEAT_ASIO_TEST("with_timeout: waits for an operation that ignores the cancellation") {
+  asio::steady_timer t(io, 20ms);
+  const int n = co_await leat::with_timeout(
+      operation<void(int)>(
+          [&t](auto h) { t.async_wait([h = std::move(h)](std::error_code) mutable { h(7); }); },
+          use_task),
+      1ms);
+  CHECK(n == 7);
 }
 
-TEST_CASE("with_timeout: cancels operations of another context", "[async]") {
+TEST_CASE("with_timeout: cancels operations of another context") {
   asio::io_context io;
   asio::io_context other;
   auto work = asio::make_work_guard(other);
@@ -175,154 +137,132 @@ TEST_CASE("with_timeout: cancels operations of another context", "[async]") {
   work.reset();
 }
 
-TEST_CASE("with_stop: a stop cancels an Asio operation", "[async]") {
-  asio::io_context io;
-  run_in(io, [](asio::io_context& ctx) -> task<> {
-    std::stop_source source;
-    task_group group;
-    group.spawn([](std::stop_source& s) -> task<> {
-      co_await leat::sleep_for(1ms);
-      s.request_stop();
-    }(source));
-    asio::steady_timer t(ctx, 1h);
-    const auto error =
-        co_await error_of(leat::with_stop(t.async_wait(use_task), source.get_token()));
-    CHECK(error.code == errc::cancelled);
-    co_await group.join();
-  }(io));
+LEAT_ASIO_TEST("with_stop: a stop cancels an Asio operation") {
+  std::stop_source source;
+  task_group group;
+  group.spawn([](std::stop_source& s) -> task<> {
+    co_await leat::sleep_for(1ms);
+    s.request_stop();
+  }(source));
+  asio::steady_timer t(io, 1h);
+  const auto error =
+      co_await failure_of(leat::with_stop(t.async_wait(use_task), source.get_token()));
+  CHECK(error.code == errc::cancelled);
+  co_await group.join();
 }
 
 // ---- A stop of the task.
 
 task<> read_until_stopped(asio::local::stream_protocol::socket& s, std::string& out) {
   bytes buffer{};
-  const auto error = co_await error_of(s.async_read_some(asio::buffer(buffer), use_task));
+  const auto error = co_await failure_of(s.async_read_some(asio::buffer(buffer), use_task));
   out = error.what;
   CHECK(error.code == errc::cancelled);
 }
 
-TEST_CASE("use_task: a stop request during an operation cancels it", "[async]") {
-  asio::io_context io;
-  run_in(io, [](asio::io_context& ctx) -> task<> {
-    socket_pair s(ctx);
-    std::string what;
-    task_group group;
-    group.spawn(read_until_stopped(s.a, what));
-    co_await leat::sleep_for(1ms);
-    group.request_stop();
-    co_await group.join();
-    CHECK(what.find("async_receive") == 0);
-  }(io));
+LEAT_ASIO_TEST("use_task: a stop request during an operation cancels it") {
+  socket_pair s(io);
+  std::string what;
+  task_group group;
+  group.spawn(read_until_stopped(s.a, what));
+  co_await leat::sleep_for(1ms);
+  group.request_stop();
+  co_await group.join();
+  CHECK(what.starts_with("async_receive"));
 }
 
-TEST_CASE("use_task: a stop takes effect at the next wait if the operation succeeds anyway",
-          "[async]") {
-  asio::io_context io;
-  run_in(io, [](asio::io_context& ctx) -> task<> {
-    task_group group;
-    int steps = 0;
-    group.spawn([](asio::io_context& c, int& n) -> task<> {
-      asio::steady_timer t(c, 20ms);
-      co_await operation<void(std::error_code)>(
-          [&t](auto h) { t.async_wait([h = std::move(h)](std::error_code ec) mutable { h(ec); }); },
-          use_task);
-      n = 1;
-      const auto [ec] = co_await leat::as_tuple(t.async_wait(use_task));
-      CHECK(ec == errc::cancelled);
-      n = 2;
-    }(ctx, steps));
-    co_await leat::sleep_for(1ms);
-    group.request_stop();
-    co_await group.join();
-    CHECK(steps == 2);
-  }(io));
+LEAT_ASIO_TEST("use_task: a stop takes effect at the next wait if the operation succeeds anyway") {
+  task_group group;
+  int steps = 0;
+  group.spawn([](asio::io_context& c, int& n) -> task<> {
+    asio::steady_timer t(c, 20ms);
+    co_await operation<void(std::error_code)>(
+        [&t](auto h) { t.async_wait([h = std::move(h)](std::error_code ec) mutable { h(ec); }); },
+        use_task);
+    n = 1;
+    const auto [ec] = co_await leat::as_tuple(t.async_wait(use_task));
+    CHECK(ec == errc::cancelled);
+    n = 2;
+  }(io, steps));
+  co_await leat::sleep_for(1ms);
+  group.request_stop();
+  co_await group.join();
+  CHECK(steps == 2);
 }
 
 // ---- select.
 
-TEST_CASE("select: a read of a socket that has data wins over a timer", "[async]") {
-  asio::io_context io;
-  run_in(io, [](asio::io_context& ctx) -> task<> {
-    socket_pair s(ctx);
-    bytes buffer{};
-    co_await asio::async_write(s.a, asio::buffer("abc", 3), use_task);
-    const auto done = co_await leat::select(s.b.async_read_some(asio::buffer(buffer), use_task),
-                                            leat::sleep_for(1h));
-    CHECK(done.index() == 0);
-    CHECK(std::get<0>(done) == 3);
-    const auto late = co_await leat::select(s.b.async_read_some(asio::buffer(buffer), use_task),
-                                            leat::sleep_for(1ms));
-    CHECK(late.index() == 1);
-  }(io));
+LEAT_ASIO_TEST("select: a read of a socket that has data wins over a timer") {
+  socket_pair s(io);
+  bytes buffer{};
+  co_await asio::async_write(s.a, asio::buffer("abc", 3), use_task);
+  const auto done = co_await leat::select(s.b.async_read_some(asio::buffer(buffer), use_task),
+                                          leat::sleep_for(1h));
+  CHECK(done.index() == 0);
+  CHECK(std::get<0>(done) == 3);
+  const auto late = co_await leat::select(s.b.async_read_some(asio::buffer(buffer), use_task),
+                                          leat::sleep_for(1ms));
+  CHECK(late.index() == 1);
 }
 
-TEST_CASE("select: the error of an Asio operation that has bytes wins over a timer", "[async]") {
-  asio::io_context io;
-  run_in(io, [](asio::io_context& ctx) -> task<> {
-    socket_pair s(ctx);
-    bytes buffer{};
-    co_await asio::async_write(s.a, asio::buffer("abc", 3), use_task);
-    std::size_t moved = 0;
-    try {
-      co_await leat::select(leat::sleep_for(1ms),
-                            asio::async_read(s.b, asio::buffer(buffer), use_task));
-    } catch (const leat::partial_transfer& e) {
-      moved = e.bytes_transferred();
-      CHECK(e.code() == errc::cancelled);
-    }
-    CHECK(moved == 3);
-  }(io));
+LEAT_ASIO_TEST("select: the error of an Asio operation that has bytes wins over a timer") {
+  socket_pair s(io);
+  bytes buffer{};
+  co_await asio::async_write(s.a, asio::buffer("abc", 3), use_task);
+  std::size_t moved = 0;
+  try {
+    co_await leat::select(leat::sleep_for(1ms),
+                          asio::async_read(s.b, asio::buffer(buffer), use_task));
+  } catch (const leat::partial_transfer& e) {
+    moved = e.bytes_transferred();
+    CHECK(e.code() == errc::cancelled);
+  }
+  CHECK(moved == 3);
 }
 
-TEST_CASE("select: a stop of the task cancels the Asio operation", "[async]") {
-  asio::io_context io;
-  run_in(io, [](asio::io_context& ctx) -> task<> {
-    asio::steady_timer t(ctx, 1h);
-    std::error_code code;
-    task_group group;
-    group.spawn([](asio::steady_timer& timer, std::error_code& out) -> task<> {
-      const auto [ec, done] =
-          co_await leat::as_tuple(leat::select(timer.async_wait(use_task), leat::sleep_for(1h)));
-      out = ec;
-    }(t, code));
-    co_await leat::sleep_for(1ms);
-    group.request_stop();
-    co_await group.join();
-    CHECK(code == errc::cancelled);
-  }(io));
+LEAT_ASIO_TEST("select: a stop of the task cancels the Asio operation") {
+  asio::steady_timer t(io, 1h);
+  std::error_code code;
+  task_group group;
+  group.spawn([](asio::steady_timer& timer, std::error_code& out) -> task<> {
+    const auto [ec, done] =
+        co_await leat::as_tuple(leat::select(timer.async_wait(use_task), leat::sleep_for(1h)));
+    out = ec;
+  }(t, code));
+  co_await leat::sleep_for(1ms);
+  group.request_stop();
+  co_await group.join();
+  CHECK(code == errc::cancelled);
 }
 
-TEST_CASE("select: a limit cancels an Asio operation, and its bytes are reported", "[async]") {
-  asio::io_context io;
-  run_in(io, [](asio::io_context& ctx) -> task<> {
-    socket_pair s(ctx);
-    bytes buffer{};
-    std::stop_source source;
-    const auto read = [&] { return asio::async_read(s.b, asio::buffer(buffer), use_task); };
-    const auto error =
-        co_await error_of(leat::select(leat::sleep_for(1h), leat::with_timeout(read(), 1ms)));
-    CHECK(error.code == errc::deadline_exceeded);
-    CHECK(error.what.find("async_read") == 0);
-    co_await asio::async_write(s.a, asio::buffer("abc", 3), use_task);
-    std::size_t moved = 0;
-    try {
-      co_await leat::select(leat::with_timeout(leat::with_stop(read(), source.get_token()), 1ms),
-                            leat::sleep_for(1h));
-    } catch (const leat::partial_transfer& e) {
-      moved = e.bytes_transferred();
-      CHECK(e.code() == errc::deadline_exceeded);
-    }
-    CHECK(moved == 3);
-    co_await asio::async_write(s.a, asio::buffer("de", 2), use_task);
-    const auto done = co_await leat::select(
-        leat::with_timeout(s.b.async_read_some(asio::buffer(buffer), use_task), 1h),
-        leat::sleep_for(1h));
-    CHECK(std::get<0>(done) == 2);
-    source.request_stop();
-    const auto [ec, none] = co_await leat::as_tuple(
-        leat::select(leat::sleep_for(1h), leat::with_stop(read(), source.get_token())));
-    CHECK(ec == errc::cancelled);
-  }(io));
+LEAT_ASIO_TEST("select: a limit cancels an Asio operation, and its bytes are reported") {
+  socket_pair s(io);
+  bytes buffer{};
+  std::stop_source source;
+  const auto read = [&] { return asio::async_read(s.b, asio::buffer(buffer), use_task); };
+  const auto error =
+      co_await failure_of(leat::select(leat::sleep_for(1h), leat::with_timeout(read(), 1ms)));
+  CHECK(error.code == errc::deadline_exceeded);
+  CHECK(error.what.starts_with("async_read"));
+  co_await asio::async_write(s.a, asio::buffer("abc", 3), use_task);
+  std::size_t moved = 0;
+  try {
+    co_await leat::select(leat::with_timeout(leat::with_stop(read(), source.get_token()), 1ms),
+                          leat::sleep_for(1h));
+  } catch (const leat::partial_transfer& e) {
+    moved = e.bytes_transferred();
+    CHECK(e.code() == errc::deadline_exceeded);
+  }
+  CHECK(moved == 3);
+  co_await asio::async_write(s.a, asio::buffer("de", 2), use_task);
+  const auto done = co_await leat::select(
+      leat::with_timeout(s.b.async_read_some(asio::buffer(buffer), use_task), 1h),
+      leat::sleep_for(1h));
+  CHECK(std::get<0>(done) == 2);
+  source.request_stop();
+  const auto [ec, none] = co_await leat::as_tuple(
+      leat::select(leat::sleep_for(1h), leat::with_stop(read(), source.get_token())));
+  CHECK(ec == errc::cancelled);
 }
 
 // ---- Dumps.
@@ -333,63 +273,53 @@ std::string dump() {
   return std::move(out).str();
 }
 
-TEST_CASE("use_task: a dump names the operation and its source location", "[async]") {
-  asio::io_context io;
-  run_in(io, [](asio::io_context& ctx) -> task<> {
-    asio::ip::tcp::acceptor acceptor(ctx, {asio::ip::make_address("127.0.0.1"), 0});
-    socket_pair s(ctx);
-    std::string text;
-    task_group group("all");
-    group.spawn(
-        [](asio::ip::tcp::acceptor& a) -> task<> { co_await a.async_accept(use_task); }(acceptor),
-        "server");
-    group.spawn(
-        [](socket_pair& p, std::string& t) -> task<> {
-          co_await asio::async_read_until(p.a, asio::dynamic_buffer(t), '\n', use_task);
-        }(s, text),
-        "reader");
-    group.spawn(
-        [](socket_pair& p) -> task<> {
-          bytes buffer{};
-          co_await leat::select(p.b.async_read_some(asio::buffer(buffer), use_task),
-                                leat::sleep_for(1h));
-        }(s),
-        "chooser");
-    co_await leat::sleep_for(1ms);
-    const std::string seen = dump();
-    CHECK(seen.find("server: await async_accept, at ") != std::string::npos);
-    CHECK(seen.find("reader: await async_read_until, at ") != std::string::npos);
-    CHECK(seen.find("chooser: select await async_receive, or a timer (") != std::string::npos);
-    CHECK(seen.find("use_task_limits_test.cpp") != std::string::npos);
-    group.request_stop();
-    try {
-      co_await group.join();
-    } catch (const leat::failure&) {
-    }
-  }(io));
+LEAT_ASIO_TEST("use_task: a dump names the operation and its source location") {
+  asio::ip::tcp::acceptor acceptor(io, {asio::ip::make_address("127.0.0.1"), 0});
+  socket_pair s(io);
+  std::string text;
+  task_group group("all");
+  group.spawn(
+      [](asio::ip::tcp::acceptor& a) -> task<> { co_await a.async_accept(use_task); }(acceptor),
+      "server");
+  group.spawn(
+      [](socket_pair& p, std::string& t) -> task<> {
+        co_await asio::async_read_until(p.a, asio::dynamic_buffer(t), '\n', use_task);
+      }(s, text),
+      "reader");
+  group.spawn(
+      [](socket_pair& p) -> task<> {
+        bytes buffer{};
+        co_await leat::select(p.b.async_read_some(asio::buffer(buffer), use_task),
+                              leat::sleep_for(1h));
+      }(s),
+      "chooser");
+  co_await leat::sleep_for(1ms);
+  const std::string seen = dump();
+  CHECK(contains(seen, "server: await async_accept, at "));
+  CHECK(contains(seen, "reader: await async_read_until, at "));
+  CHECK(contains(seen, "chooser: select await async_receive, or a timer ("));
+  CHECK(contains(seen, "use_task_limits_test.cpp"));
+  co_await stop_and_join(group);
 }
 
-TEST_CASE("use_task: a dump shows that an operation was cancelled and has not ended", "[async]") {
-  asio::io_context io;
-  run_in(io, [](asio::io_context& ctx) -> task<> {
-    asio::steady_timer t(ctx, 1h);
-    task_group group("all");
-    group.spawn(
-        [](asio::steady_timer& timer) -> task<> {
-          co_await operation<void(std::error_code)>(
-              [&timer](auto h) {
-                timer.async_wait([h = std::move(h)](std::error_code ec) mutable { h(ec); });
-              },
-              use_task);
-        }(t),
-        "stubborn");
-    co_await leat::sleep_for(1ms);
-    group.request_stop();
-    co_await leat::sleep_for(1ms);
-    CHECK(dump().find("stubborn: await an Asio operation, cancelled 0.") != std::string::npos);
-    t.cancel();
-    co_await leat::as_tuple(group.join());
-  }(io));
+LEAT_ASIO_TEST("use_task: a dump shows that an operation was cancelled and has not ended") {
+  asio::steady_timer t(io, 1h);
+  task_group group("all");
+  group.spawn(
+      [](asio::steady_timer& timer) -> task<> {
+        co_await operation<void(std::error_code)>(
+            [&timer](auto h) {
+              timer.async_wait([h = std::move(h)](std::error_code ec) mutable { h(ec); });
+            },
+            use_task);
+      }(t),
+      "stubborn");
+  co_await leat::sleep_for(1ms);
+  group.request_stop();
+  co_await leat::sleep_for(1ms);
+  CHECK(contains(dump(), "stubborn: await an Asio operation, cancelled 0."));
+  t.cancel();
+  co_await leat::as_tuple(group.join());
 }
 
 }  // namespace use_task_limits_test

@@ -2,25 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/async/tracing/task_local.hpp"
-#include "leat/async/wait_operation.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
 
 namespace task_hooks_test {
-
-using namespace std::chrono_literals;
-using leat::task;
 
 constinit leat::task_local<int> number("number");
 
@@ -60,11 +46,11 @@ task<> nap_and_yield() {
   co_await leat::this_task::yield();
 }
 
-LEAT_TEST("hooks: report start, waits, resumptions and end of a task in order", "[async]") {
+LEAT_TEST("hooks: report start, waits, resumptions and end of a task in order") {
   const auto record = std::make_shared<recorder>();
   {
     const leat::task_hooks_scope installed(record);
-    leat::task_group group;
+    task_group group;
     group.spawn(nap_and_yield(), "a");
     co_await group.join();
   }
@@ -77,25 +63,18 @@ task<> fail() {
   throw std::runtime_error("failed");
 }
 
-LEAT_TEST("hooks: report the exception of a task that has failed", "[async]") {
+LEAT_TEST("hooks: report the exception of a task that has failed") {
   const auto record = std::make_shared<recorder>();
   const leat::task_hooks_scope installed(record);
-  leat::task_group group;
+  task_group group;
   group.spawn(fail(), "a");
-  bool caught = false;
-  try {
-    co_await group.join();
-  } catch (const std::runtime_error&) {
-    caught = true;
-  }
-  CHECK(caught);
+  CHECK(co_await throws<std::runtime_error>(group.join()));
   CHECK(record->events().back() == "a fail");
 }
 
-LEAT_TEST("hooks: a task that had started before they were installed begins in the middle",
-          "[async]") {
+LEAT_TEST("hooks: a task that had started before they were installed begins in the middle") {
   const auto record = std::make_shared<recorder>();
-  leat::task_group group;
+  task_group group;
   group.spawn(nap(), "a");
   co_await leat::this_task::yield();
   {
@@ -105,9 +84,9 @@ LEAT_TEST("hooks: a task that had started before they were installed begins in t
   CHECK(record->events() == std::vector<std::string>{"a resume", "a end"});
 }
 
-LEAT_TEST("hooks: are not called after they were removed", "[async]") {
+LEAT_TEST("hooks: are not called after they were removed") {
   const auto record = std::make_shared<recorder>();
-  leat::task_group group;
+  task_group group;
   {
     const leat::task_hooks_scope installed(record);
     group.spawn(nap(), "a");
@@ -118,14 +97,14 @@ LEAT_TEST("hooks: are not called after they were removed", "[async]") {
   CHECK(record.use_count() == 1);
 }
 
-LEAT_TEST("hooks: several are called in the order of their installation", "[async]") {
+LEAT_TEST("hooks: several are called in the order of their installation") {
   std::vector<std::string> events;
   const auto first = std::make_shared<recorder>("1 ", &events);
   const auto second = std::make_shared<recorder>("2 ", &events);
   const auto again = std::make_shared<leat::task_hooks_scope>(first);
   {
     const leat::task_hooks_scope installed(second);
-    leat::task_group group;
+    task_group group;
     group.spawn(nap(), "a");
     co_await group.join();
   }
@@ -134,22 +113,22 @@ LEAT_TEST("hooks: several are called in the order of their installation", "[asyn
                                            "1 a end", "2 a end"});
 }
 
-LEAT_TEST("hooks: one object that is installed twice is called twice", "[async]") {
+LEAT_TEST("hooks: one object that is installed twice is called twice") {
   const auto record = std::make_shared<recorder>();
   const leat::task_hooks_scope installed(record);
   {
     const leat::task_hooks_scope twice(record);
-    leat::task_group group;
+    task_group group;
     group.spawn([]() -> task<> { co_return; }(), "a");
     co_await group.join();
   }
   CHECK(record->events() == std::vector<std::string>{"a start", "a start", "a end", "a end"});
 }
 
-LEAT_TEST("hooks: read the task-locals of a task", "[async]") {
+LEAT_TEST("hooks: read the task-locals of a task") {
   const auto record = std::make_shared<recorder>();
   const leat::task_hooks_scope installed(record);
-  leat::task_group group;
+  task_group group;
   group.spawn(number.with(7, nap()), "a");
   co_await group.join();
   CHECK(record->events() ==
@@ -160,7 +139,7 @@ TEMPLATE_TEST_CASE("hooks: report tasks that are destroyed with their loop", "[a
                    leat_test::asio_loop, leat_test::embedded_loop) {
   const auto record = std::make_shared<recorder>();
   const leat::task_hooks_scope installed(record);
-  leat::task_group group;
+  task_group group;
   TestType loop;
   group.spawn_on(loop.get_scheduler(), number.with(7, nap()), "waiting");
   loop.run_ready();
@@ -179,22 +158,22 @@ struct counter : leat::task_hooks {
   std::atomic<int> ended{0};
 };
 
-TEST_CASE("hooks: schedulers on several threads call them", "[async]") {
+TEST_CASE("hooks: schedulers on several threads call them") {
   const auto count = std::make_shared<counter>();
   leat::runtime pool({.threads = 3});
   {
     const leat::task_hooks_scope installed(count);
-    leat::task_group group;
+    task_group group;
     for (int i = 0; i < 300; ++i) group.spawn_on(pool.next_scheduler(), nap());
-    group.wait_join();
+    leat::block_on(group.join());
   }
   CHECK(count->started == 300);
   CHECK(count->ended == 300);
 }
 
-TEST_CASE("hooks: can be installed and removed while tasks run", "[async]") {
+TEST_CASE("hooks: can be installed and removed while tasks run") {
   leat::runtime pool({.threads = 2});
-  leat::task_group group;
+  task_group group;
   const auto spin = []() -> task<> {
     for (int i = 0; i < 20'000; ++i) co_await leat::this_task::yield();
   };
@@ -202,10 +181,10 @@ TEST_CASE("hooks: can be installed and removed while tasks run", "[async]") {
   for (int i = 0; i < 200; ++i) {
     const leat::task_hooks_scope installed(std::make_shared<counter>());
   }
-  group.wait_join();
+  leat::block_on(group.join());
 }
 
-TEST_CASE("hooks: removal inside a hook ends the process with a message", "[async]") {
+TEST_CASE("hooks: removal inside a hook ends the process with a message") {
   struct remover : leat::task_hooks {
     void on_start(const leat::task_context&) noexcept override { scope.reset(); }
     std::unique_ptr<leat::task_hooks_scope> scope;

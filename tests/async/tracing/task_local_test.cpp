@@ -1,33 +1,12 @@
 #include "leat/async/tracing/task_local.hpp"
 
-#include <chrono>
-#include <memory>
-#include <optional>
 #include <ostream>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "leat/async/async_generator.hpp"
-#include "leat/async/blocking/blocking_pool.hpp"
-#include "leat/async/blocking/run_blocking.hpp"
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/run_on.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/async/when_all.hpp"
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
 
 namespace task_local_test {
-
-using namespace std::chrono_literals;
-using leat::task;
 
 constinit leat::task_local<int> id("id");
 constinit leat::task_local<std::string> word;
@@ -47,19 +26,19 @@ task<> store_id(int& out) {
   out = id_or_zero();
 }
 
-LEAT_TEST("task_local: a task without a value and a thread without a task have none", "[async]") {
+LEAT_TEST("task_local: a task without a value and a thread without a task have none") {
   CHECK(id.get() == nullptr);
   CHECK(co_await get_id() == 0);
 }
 
-TEST_CASE("task_local: outside tasks there is no value", "[async]") { CHECK(id.get() == nullptr); }
+TEST_CASE("task_local: outside tasks there is no value") { CHECK(id.get() == nullptr); }
 
-LEAT_TEST("task_local: the body has the value, and its caller does not", "[async]") {
+LEAT_TEST("task_local: the body has the value, and its caller does not") {
   CHECK(co_await id.with(7, get_id()) == 7);
   CHECK(id.get() == nullptr);
 }
 
-LEAT_TEST("task_local: a value reaches tasks that are awaited deep below", "[async]") {
+LEAT_TEST("task_local: a value reaches tasks that are awaited deep below") {
   CHECK(co_await id.with(7, get_id_deep(1'000)) == 7);
 }
 
@@ -70,29 +49,29 @@ task<std::vector<int>> nest() {
   co_return seen;
 }
 
-LEAT_TEST("task_local: a nested value hides the outer one until it ends", "[async]") {
+LEAT_TEST("task_local: a nested value hides the outer one until it ends") {
   const std::vector<int> seen = co_await id.with(1, nest());
   CHECK(seen == std::vector{1, 2, 1});
 }
 
 task<std::string> get_both() { co_return *word.get() + std::to_string(id_or_zero()); }
 
-LEAT_TEST("task_local: values of two task-locals do not hide each other", "[async]") {
+LEAT_TEST("task_local: values of two task-locals do not hide each other") {
   CHECK(co_await word.with("a", id.with(3, get_both())) == "a3");
   CHECK(co_await id.with(4, word.with("b", get_both())) == "b4");
 }
 
-task<> spawn_children(std::vector<int>& seen, leat::task_group& elsewhere) {
-  leat::task_group group;
+task<> spawn_children(std::vector<int>& seen, task_group& elsewhere) {
+  task_group group;
   group.spawn(store_id(seen[0]));
   group.spawn(store_id(seen[1]), "named");
   elsewhere.spawn(store_id(seen[2]));
   co_await group.join();
 }
 
-LEAT_TEST("task_local: spawned tasks inherit the value, also if they outlive with()", "[async]") {
+LEAT_TEST("task_local: spawned tasks inherit the value, also if they outlive with()") {
   std::vector<int> seen(3);
-  leat::task_group elsewhere;
+  task_group elsewhere;
   co_await id.with(5, spawn_children(seen, elsewhere));
   co_await elsewhere.join();
   CHECK(seen == std::vector{5, 5, 5});
@@ -104,12 +83,12 @@ task<std::string> get_own_name() {
 }
 task<> store_name(std::string& out) { out = co_await get_own_name(); }
 task<> spawn_named(std::string& out) {
-  leat::task_group group;
+  task_group group;
   group.spawn(store_name(out), "a name");
   co_await group.join();
 }
 
-LEAT_TEST("task_local: a task that inherits a value keeps its name", "[async]") {
+LEAT_TEST("task_local: a task that inherits a value keeps its name") {
   std::string seen;
   co_await id.with(6, spawn_named(seen));
   CHECK(seen == "a name6");
@@ -120,7 +99,7 @@ task<int> spawn_in_spawned() {
   co_return 10 * a + b;
 }
 
-LEAT_TEST("task_local: when_all() inherits the value, and a branch can have its own", "[async]") {
+LEAT_TEST("task_local: when_all() inherits the value, and a branch can have its own") {
   CHECK(co_await id.with(8, spawn_in_spawned()) == 89);
 }
 
@@ -136,13 +115,13 @@ task<std::vector<int>> read_ids() {
   co_return seen;
 }
 
-LEAT_TEST("task_local: a generator has the value of the task that awaits next()", "[async]") {
+LEAT_TEST("task_local: a generator has the value of the task that awaits next()") {
   const std::vector<int> seen = co_await id.with(1, read_ids());
   CHECK(seen == std::vector{101, 102, 101});
 }
 
-LEAT_TEST("task_local: a dump shows named values, as text and as JSON", "[async]") {
-  leat::task_group group;
+LEAT_TEST("task_local: a dump shows named values, as text and as JSON") {
+  task_group group;
   group.spawn(id.with(1, id.with(42, word.with("hidden", sleep_an_hour()))));
   co_await leat::this_task::yield();
   const std::string text = leat_test::dump();
@@ -162,9 +141,9 @@ std::ostream& operator<<(std::ostream&, const unprintable_number&) {
   throw std::runtime_error("not printable");
 }
 
-LEAT_TEST("task_local: a dump notes a value whose operator<< throws", "[async]") {
+LEAT_TEST("task_local: a dump notes a value whose operator<< throws") {
   static leat::task_local<unprintable_number> number("number");
-  leat::task_group group;
+  task_group group;
   group.spawn(number.with({7}, sleep_an_hour()));
   co_await leat::this_task::yield();
   const std::string text = leat_test::dump();
@@ -178,14 +157,8 @@ task<> fail() {
   throw std::runtime_error("failed");
 }
 
-LEAT_TEST("task_local: an exception leaves with() and removes the value", "[async]") {
-  bool caught = false;
-  try {
-    co_await id.with(1, fail());
-  } catch (const std::runtime_error&) {
-    caught = true;
-  }
-  CHECK(caught);
+LEAT_TEST("task_local: an exception leaves with() and removes the value") {
+  CHECK(co_await throws<std::runtime_error>(id.with(1, fail())));
   CHECK(id.get() == nullptr);
 }
 
@@ -193,13 +166,13 @@ task<int*> get_pointer(leat::task_local<std::shared_ptr<int>>& local) {
   co_return local.get()->get();
 }
 
-LEAT_TEST("task_local: the value is destroyed when the last task with it has ended", "[async]") {
+LEAT_TEST("task_local: the value is destroyed when the last task with it has ended") {
   static leat::task_local<std::shared_ptr<int>> shared;
   const auto value = std::make_shared<int>(1);
   CHECK(co_await shared.with(value, get_pointer(shared)) == value.get());
   CHECK(value.use_count() == 1);
 
-  leat::task_group group;
+  task_group group;
   group.spawn(shared.with(value, sleep_an_hour()));
   co_await leat::this_task::yield();
   CHECK(value.use_count() > 1);
@@ -208,7 +181,7 @@ LEAT_TEST("task_local: the value is destroyed when the last task with it has end
   CHECK(value.use_count() == 1);
 }
 
-LEAT_TEST("task_local: a body that never starts gives its value back", "[async]") {
+LEAT_TEST("task_local: a body that never starts gives its value back") {
   static leat::task_local<std::shared_ptr<int>> shared;
   const auto value = std::make_shared<int>(1);
   {
@@ -222,12 +195,12 @@ task<int> run_elsewhere(leat::scheduler& there) {
   co_return co_await leat::run_on(there, get_id());
 }
 
-TEST_CASE("task_local: run_on() takes the value to another scheduler", "[async]") {
+TEST_CASE("task_local: run_on() takes the value to another scheduler") {
   leat::runtime pool({.threads = 2});
-  CHECK(leat::sync_wait(id.with(3, run_elsewhere(pool.next_scheduler()))) == 3);
+  CHECK(leat::block_on(id.with(3, run_elsewhere(pool.next_scheduler()))) == 3);
 }
 
-LEAT_TEST("task_local: a function of run_blocking() sees the values of its task", "[async]") {
+LEAT_TEST("task_local: a function of run_blocking() sees the values of its task") {
   const auto read = [](const std::string& expected) -> task<> {
     const auto text = [] { return id_text(); };
     CHECK(co_await leat::run_blocking(text) == expected);
@@ -237,9 +210,9 @@ LEAT_TEST("task_local: a function of run_blocking() sees the values of its task"
   co_await read("none");
 }
 
-TEST_CASE("task_local: a function on a thread of a pool sees the values of its task", "[async]") {
+TEST_CASE("task_local: a function on a thread of a pool sees the values of its task") {
   leat::blocking_pool pool({.threads = 1});
-  leat::sync_wait([](leat::blocking_pool& p) -> task<> {
+  leat::block_on([](leat::blocking_pool& p) -> task<> {
     const auto read = [](leat::blocking_pool& b, std::string expected) -> task<> {
       const auto text = [] { return id_text(); };
       CHECK(co_await leat::run_blocking(b, text) == expected);
@@ -259,7 +232,7 @@ struct seen_at_end {
 TEMPLATE_TEST_CASE("task_local: destructors of a task that ends with its loop see the values",
                    "[async]", leat_test::asio_loop, leat_test::embedded_loop) {
   std::string text;
-  leat::task_group group;
+  task_group group;
   TestType loop;
   const auto inner = [](std::string& t) -> task<> {
     const seen_at_end here{t};
@@ -284,10 +257,10 @@ TEMPLATE_TEST_CASE("task_local: values are freed with a loop that is destroyed",
                    leat_test::asio_loop, leat_test::embedded_loop) {
   static leat::task_local<std::shared_ptr<int>> shared;
   const auto value = std::make_shared<int>(1);
-  leat::task_group group;
+  task_group group;
   TestType loop;
   const auto parent = [&]() -> task<> {
-    leat::task_group children;
+    task_group children;
     children.spawn(sleep_an_hour());
     co_await children.join();
   };

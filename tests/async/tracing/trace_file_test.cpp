@@ -3,36 +3,19 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <map>
-#include <string>
-#include <string_view>
-#include <system_error>
 #include <thread>
-#include <vector>
 
 #if __has_include(<nlohmann/json.hpp>)
 #include <nlohmann/json.hpp>
 
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/async/tracing/task_local.hpp"
-#include "leat/base/error.hpp"
 #include "support/child_process.hpp"
-#include "support/error_of.hpp"
 #include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
 namespace trace_file_test {
 
-using namespace std::chrono_literals;
-using leat::task;
 using events = std::vector<nlohmann::json>;
 
 constinit leat::task_local<int> request("request");
@@ -54,11 +37,10 @@ events select(const events& all, std::string_view phase, std::string_view name) 
 
 task<> nap() { co_await leat::sleep_for(5ms); }
 
-LEAT_TEST("trace_file: shows the life, the waits and the runs of a task on virtual time",
-          "[async]") {
+LEAT_TEST("trace_file: shows the life, the waits and the runs of a task on virtual time") {
   const temp_dir dir;
   leat::trace_file trace(dir / "trace.json");
-  leat::task_group group;
+  task_group group;
   group.spawn(nap(), "napper");
   co_await group.join();
   trace.close();
@@ -78,10 +60,10 @@ LEAT_TEST("trace_file: shows the life, the waits and the runs of a task on virtu
   CHECK(all.back()["args"]["lost_events"] == 0);
 }
 
-LEAT_TEST("trace_file: a wait shows the values of named task-locals", "[async]") {
+LEAT_TEST("trace_file: a wait shows the values of named task-locals") {
   const temp_dir dir;
   leat::trace_file trace(dir / "trace.json");
-  leat::task_group group;
+  task_group group;
   group.spawn(request.with(42, nap()));
   co_await group.join();
   trace.close();
@@ -90,10 +72,10 @@ LEAT_TEST("trace_file: a wait shows the values of named task-locals", "[async]")
   CHECK(sleeps[0]["args"]["local.request"] == "42");
 }
 
-LEAT_TEST("trace_file: a task-local named like an argument does not replace it", "[async]") {
+LEAT_TEST("trace_file: a task-local named like an argument does not replace it") {
   const temp_dir dir;
   leat::trace_file trace(dir / "trace.json");
-  leat::task_group group;
+  task_group group;
   group.spawn(named_at.with(1, named_spawned.with(2, nap())));
   co_await group.join();
   trace.close();
@@ -113,14 +95,14 @@ task<> compute_between_waits() {
   co_await leat::sleep_for(1ms);
 }
 
-TEST_CASE("trace_file: a long run names the places between which the task ran", "[async]") {
+TEST_CASE("trace_file: a long run names the places between which the task ran") {
   const temp_dir dir;
   {
     leat::trace_file trace(dir / "trace.json");
     leat::runtime pool;
-    leat::task_group group;
+    task_group group;
     group.spawn_on(pool.next_scheduler(), compute_between_waits(), "busy");
-    group.wait_join();
+    leat::block_on(group.join());
   }
   const events runs = select(read_trace(dir / "trace.json"), "X", "busy");
   REQUIRE(runs.size() == 3);
@@ -130,10 +112,10 @@ TEST_CASE("trace_file: a long run names the places between which the task ran", 
   CHECK(runs[1]["args"]["from"] != runs[1]["args"]["until"]);
 }
 
-LEAT_TEST("trace_file: a turn with several runs is shown", "[async]") {
+LEAT_TEST("trace_file: a turn with several runs is shown") {
   const temp_dir dir;
   leat::trace_file trace(dir / "trace.json");
-  leat::task_group group;
+  task_group group;
   for (int i = 0; i < 3; ++i) group.spawn(nap());
   co_await group.join();
   trace.close();
@@ -142,14 +124,14 @@ LEAT_TEST("trace_file: a turn with several runs is shown", "[async]") {
   CHECK(turns[0]["args"]["runs"] >= 2);
 }
 
-TEST_CASE("trace_file: schedulers on several threads have tracks of their own", "[async]") {
+TEST_CASE("trace_file: schedulers on several threads have tracks of their own") {
   const temp_dir dir;
   leat::runtime pool({.threads = 3});
   {
     leat::trace_file trace(dir / "trace.json");
-    leat::task_group group;
+    task_group group;
     for (int i = 0; i < 300; ++i) group.spawn_on(pool.next_scheduler(), nap(), "napper");
-    group.wait_join();
+    leat::block_on(group.join());
   }
   std::map<int, int> runs;
   for (const auto& e : select(read_trace(dir / "trace.json"), "X", "napper")) ++runs[e["tid"]];
@@ -157,11 +139,10 @@ TEST_CASE("trace_file: schedulers on several threads have tracks of their own", 
   for (const auto& [scheduler, count] : runs) CHECK(count == 200);
 }
 
-LEAT_TEST("trace_file: names with quotes, control characters and broken UTF-8 are escaped",
-          "[async]") {
+LEAT_TEST("trace_file: names with quotes, control characters and broken UTF-8 are escaped") {
   const temp_dir dir;
   leat::trace_file trace(dir / "trace.json");
-  leat::task_group group;
+  task_group group;
   group.spawn(nap(), "a \"b\"\n\\c");
   group.spawn(nap(), "\xE9");
   co_await group.join();
@@ -171,9 +152,9 @@ LEAT_TEST("trace_file: names with quotes, control characters and broken UTF-8 ar
   CHECK(select(all, "b", "\\xE9").size() == 1);
 }
 
-LEAT_TEST("trace_file: tasks that had started before the trace appear in it", "[async]") {
+LEAT_TEST("trace_file: tasks that had started before the trace appear in it") {
   const temp_dir dir;
-  leat::task_group group;
+  task_group group;
   group.spawn(nap(), "early");
   co_await leat::this_task::yield();
   leat::trace_file trace(dir / "trace.json");
@@ -185,7 +166,7 @@ LEAT_TEST("trace_file: tasks that had started before the trace appear in it", "[
   CHECK(select(all, "e", "early").size() == 1);
 }
 
-LEAT_TEST("trace_file: nothing is recorded after close()", "[async]") {
+LEAT_TEST("trace_file: nothing is recorded after close()") {
   const temp_dir dir;
   leat::trace_file trace(dir / "trace.json");
   trace.close();
@@ -204,14 +185,14 @@ bool has_open(const std::string& path) {
   return false;
 }
 
-TEST_CASE("trace_file: close() closes the file although a scheduler sleeps", "[async]") {
+TEST_CASE("trace_file: close() closes the file although a scheduler sleeps") {
   const temp_dir dir;
   const std::string path = std::filesystem::canonical(dir.write("trace.json", ""));
   leat::runtime pool;
   leat::trace_file trace(path);
-  leat::task_group group;
+  task_group group;
   group.spawn_on(pool.next_scheduler(), nap());
-  group.wait_join();
+  leat::block_on(group.join());
   CHECK(has_open(path));
   trace.close();
   CHECK_FALSE(has_open(path));
@@ -221,11 +202,11 @@ task<> yield_often(int times) {
   for (int i = 0; i < times; ++i) co_await leat::this_task::yield();
 }
 
-TEST_CASE("trace_file: the file stays below max_bytes and says that it has reached it", "[async]") {
+TEST_CASE("trace_file: the file stays below max_bytes and says that it has reached it") {
   const temp_dir dir;
   {
     leat::trace_file trace(dir / "trace.json", {.max_bytes = std::uint64_t{1} << 20});
-    leat::sync_wait(yield_often(20'000));
+    leat::block_on(yield_often(20'000));
   }
   const std::string text = temp_dir::read(dir / "trace.json");
   CHECK(text.size() <= std::size_t{1} << 20);
@@ -234,49 +215,47 @@ TEST_CASE("trace_file: the file stays below max_bytes and says that it has reach
   CHECK(all.back()["args"]["reached_max_bytes"] == 1);
 }
 
-TEST_CASE("trace_file: a full disk does not stop the tasks, and close() names file and offset",
-          "[async]") {
+TEST_CASE("trace_file: a full disk does not stop the tasks, and close() names file and offset") {
   leat::trace_file trace("/dev/full");
-  leat::sync_wait(yield_often(20'000));
-  const std::string message = leat_test::error_of([&] { trace.close(); });
+  leat::block_on(yield_often(20'000));
+  const std::string message = error_of([&] { trace.close(); });
   CHECK_THAT(message, Catch::Contains("cannot write '/dev/full' at offset 0"));
   CHECK_THAT(message, Catch::Contains("No space left on device"));
 }
 
-TEST_CASE("trace_file: a file that cannot be created is an error with its name", "[async]") {
+TEST_CASE("trace_file: a file that cannot be created is an error with its name") {
   const temp_dir dir;
-  const std::string message =
-      leat_test::error_of([&] { leat::trace_file trace(dir / "missing/trace.json"); });
+  const std::string message = error_of([&] { leat::trace_file trace(dir / "missing/trace.json"); });
   CHECK_THAT(message, Catch::Contains("missing/trace.json': No such file or directory"));
 }
 
-TEST_CASE("trace_file: options out of range are rejected before the file is touched", "[async]") {
+TEST_CASE("trace_file: options out of range are rejected before the file is touched") {
   const temp_dir dir;
   const std::string path = dir.write("trace.json", "kept");
-  CHECK_THAT(leat_test::error_of([&] { leat::trace_file trace(path, {.max_bytes = 1000}); }),
+  CHECK_THAT(error_of([&] { leat::trace_file trace(path, {.max_bytes = 1000}); }),
              Catch::Contains("max_bytes is 1000"));
-  CHECK_THAT(leat_test::error_of([&] { leat::trace_file trace(path, {.queue_interval = -1ms}); }),
+  CHECK_THAT(error_of([&] { leat::trace_file trace(path, {.queue_interval = -1ms}); }),
              Catch::Contains("queue_interval is negative"));
   CHECK(temp_dir::read(path) == "kept");
 }
 
-TEST_CASE("trace_file: two traces at the same time both record", "[async]") {
+TEST_CASE("trace_file: two traces at the same time both record") {
   const temp_dir dir;
   {
     leat::trace_file first(dir / "first.json");
     leat::trace_file second(dir / "second.json");
-    leat::sync_wait(nap());
+    leat::block_on(nap());
   }
   CHECK(select(read_trace(dir / "first.json"), "b", "sleep").size() == 1);
   CHECK(select(read_trace(dir / "second.json"), "b", "sleep").size() == 1);
 }
 
-TEST_CASE("trace_file: the file of a process that is killed lacks only its end", "[async]") {
+TEST_CASE("trace_file: the file of a process that is killed lacks only its end") {
   const temp_dir dir;
   const std::string path = dir / "trace.json";
   static_cast<void>(leat_test::fork_and_read({SIGKILL}, [&](int) {
     leat::trace_file trace(path);
-    leat::sync_wait(nap());
+    leat::block_on(nap());
     std::this_thread::sleep_for(600ms);
     ::raise(SIGKILL);
     return 0;
@@ -287,19 +266,18 @@ TEST_CASE("trace_file: the file of a process that is killed lacks only its end",
   CHECK(nlohmann::json::parse(text).size() > 3);
 }
 
-TEST_CASE("trace_file: a child of fork() records nothing, and the file of the parent is whole",
-          "[async]") {
+TEST_CASE("trace_file: a child of fork() records nothing, and the file of the parent is whole") {
   const temp_dir dir;
   {
     leat::trace_file trace(dir / "trace.json");
-    leat::sync_wait(nap());
+    leat::block_on(nap());
     const auto end = leat_test::fork_and_read({}, [&](int) {
-      leat::sync_wait(nap());
+      leat::block_on(nap());
       trace.close();
       return 5;
     });
     CHECK(WEXITSTATUS(end.status) == 5);
-    leat::sync_wait(nap());
+    leat::block_on(nap());
   }
   CHECK(select(read_trace(dir / "trace.json"), "b", "sleep").size() == 2);
 }

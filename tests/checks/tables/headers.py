@@ -1,11 +1,32 @@
-"""The public headers by folder, for docs/headers.md."""
+"""The public headers by library and folder, for docs/headers.md."""
+
+import re
 
 from public_headers import public_headers
 
 
+def libraries(root):
+    """Returns the layers of each library, from lib/meson.build."""
+    table = re.search(r'^libraries = \{(.*?)^\}', (root / 'lib' / 'meson.build').read_text(), re.M | re.S)[1]
+    return {name: re.findall(r"'([\w/]+)'", layers) for name, layers in re.findall(r"'(\w+)': \[(.*?)\]", table)}
+
+
 def tables(root):
-    include, rows = root / 'include', {}
+    include, folders = root / 'include' / 'leat', {}
     for header in public_headers(root):
-        rows.setdefault(header.parent.relative_to(include), []).append(f'`{header.name}`')
-    lines = [f'| `<{folder}/...>` | {", ".join(names)} |\n' for folder, names in sorted(rows.items())]
-    return {'public': '| folder | headers |\n|---|---|\n' + ''.join(lines)}
+        folders.setdefault(str(header.parent.relative_to(include)), []).append(header.name)
+    layers = {layer: name for name, layers in libraries(root).items() for layer in layers}
+    result = {}
+    for library in libraries(root):
+        lines = []
+        for folder, names in sorted(folders.items()):
+            of = layers.get(folder) or layers.get(folder.split('/')[0], 'runtime')
+            if folder == '.':
+                names = [n for n in names if layers.get(n.removesuffix('.hpp')) == library]
+                names += {'runtime': ['leat.hpp', 'version.hpp'], 'tensorflow': ['tensorflow.hpp']}.get(library, [])
+            elif of != library:
+                continue
+            where = '<leat/...>' if folder == '.' else f'<leat/{folder}/...>'
+            lines.append(f'| `{where}` | {", ".join(f"`{n}`" for n in names)} |\n')
+        result[library] = '| folder | headers |\n|---|---|\n' + ''.join(lines)
+    return result

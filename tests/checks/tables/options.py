@@ -27,9 +27,10 @@ def first_sentence(comment):
 
 
 def plain_type(text):
+    text = text.replace('option_string', 'string').replace('option_list<', 'vector<').replace('option_function<', 'function<')
     while text != (text := re.sub(r'\bbraced<(.*)>', r'\1', text)):
         pass
-    text = re.sub(r'\bstd::|\btypename ', '', text)
+    text = re.sub(r'\bstd::|\bleat::|\btypename ', '', text)
     return re.sub(r'\b(string) \w+(?=[,)])', r'\1', text)
 
 
@@ -55,7 +56,7 @@ def plain_default(type_name, default):
         return f'{grouped(found[2])} {UNITS[found[1]]}'
     if re.fullmatch(r"-?[\d']+", default):
         return default if default.startswith('-') else grouped(default)
-    return f'`{default.removeprefix(type_name + "::")}`'
+    return f'`{default.removeprefix("leat::").removeprefix(type_name + "::")}`'
 
 
 def declarations(body):

@@ -27,6 +27,16 @@ TEST_CASE("compression: parses the names of TensorFlow and an empty name", "[cod
   }
 }
 
+TEST_CASE("compression_formats: lists each compression with its name and extensions", "[codec]") {
+  const auto formats = leat::compression_formats();
+  REQUIRE(formats.size() == 2);
+  for (const leat::compression_format& f : formats) {
+    CHECK(f.type == compression(1 + (&f - formats.data())));
+    CHECK(leat::parse_compression(f.name) == f.type);
+    CHECK(f.extensions.front().starts_with('.'));
+  }
+}
+
 TEST_CASE("compression: refuses an unknown name and repeats it in the message", "[codec]") {
   for (const std::string text : {"BZ2", "5", "gzip", "ZLIB ", "NONE", "LZ4"}) {
     const std::string what = leat_test::refusal([&] { return leat::parse_compression(text); });
@@ -72,6 +82,17 @@ TEST_CASE("detect_compression: detects zlib with any window size by inflating a 
         REQUIRE(leat::needs_larger_sample(as_bytes(few)) == (bits < 15));
       }
     }
+  }
+}
+
+TEST_CASE("needs_larger_sample: is true until the bytes decide", "[codec]") {
+  using namespace std::string_literals;
+  for (const std::string& text : {""s, "\x1f"s, "\x1f\x8b"s, "x"s, "\x78\x9c"s, "\x58\x85\x04"s}) {
+    CHECK(leat::needs_larger_sample(as_bytes(text)));
+  }
+  for (const std::string& text : {"a"s, "\x1f\x8c"s, "\x1f\x8b\x07"s, "\x1f\x8b\x08"s, "x "s,
+                                  "\x78\x9c\x03"s, "\x78\x9c\x07"s}) {
+    CHECK_FALSE(leat::needs_larger_sample(as_bytes(text)));
   }
 }
 

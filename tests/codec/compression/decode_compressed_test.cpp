@@ -23,7 +23,7 @@ std::string deflated(compression type, std::string_view text) {
 }
 
 leat::errc code_of(const tensor& strings, compression type, std::size_t record,
-                   const leat::inflate_options& options = {}) {
+                   const leat::decompression_options& options = {}) {
   try {
     static_cast<void>(decode_compressed(strings, type, options));
   } catch (const leat::decode_error& e) {

@@ -1,6 +1,6 @@
 // Streams that are cut off, damaged, hostile or larger than allowed.
 
-#include "leat/codec/compression/inflater.hpp"
+#include "leat/codec/compression/decompressor.hpp"
 
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@
 namespace inflater_damage_test {
 
 using leat::compression;
-using status = leat::inflate_status;
+using status = leat::decompression_status;
 using leat_test::contains;
 using leat_test::gzip_window;
 using leat_test::inflate_all;
@@ -112,16 +112,16 @@ TEST_CASE("inflater: the output of a corrupt stream does not depend on earlier s
   const std::string text = leat_test::prose(1000);
   const std::string other = zlib_deflated(leat_test::prose(20'000) + std::string(20'000, '\xE9'));
   std::string stream = zlib_deflated(text);
-  leat::inflater used(compression::gzip);
+  const auto used = leat::make_decompressor(compression::gzip);
   for (std::size_t bit = 0; bit < 8 * stream.size(); ++bit) {
     const auto flip = [&] {
       stream[bit / 8] = static_cast<char>(stream[bit / 8] ^ (1 << bit % 8));
     };
     flip();
-    used.reset();
-    static_cast<void>(inflate_all(used, other));
-    used.reset();
-    const leat_test::inflated again = inflate_all(used, stream);
+    used->restart();
+    static_cast<void>(inflate_all(*used, other));
+    used->restart();
+    const leat_test::inflated again = inflate_all(*used, stream);
     const leat_test::inflated fresh = inflate_all(compression::gzip, stream);
     if (again.text != fresh.text || again.result.status != fresh.result.status) FAIL("bit " << bit);
     flip();
@@ -136,13 +136,13 @@ TEST_CASE("inflater: reports the failed check, its offset and the expected value
   CHECK(r.status == status::bad_checksum);
   CHECK(r.offset == gzip.size() - 8);
   CHECK((r.expected ^ r.actual) == 0x100);
-  CHECK(contains(leat::describe(r), "checksum of the inflated data is wrong: expected 0x"));
+  CHECK(contains(leat::describe(r), "checksum of the decompressed data is wrong: expected 0x"));
   gzip = zlib_deflated(text);
   gzip[gzip.size() - 4] ^= 1;
   r = inflate_all(compression::gzip, gzip, 1).result;
   CHECK(r.status == status::bad_size);
   CHECK(leat::describe(r) ==
-        "size of the inflated data (modulo 2^32) is wrong: expected 101, actual 100");
+        "size of the decompressed data (modulo 2^32) is wrong: expected 101, actual 100");
   std::string zlib = zlib_deflated(text, {.window_bits = zlib_window});
   zlib[zlib.size() - 1] ^= 1;
   r = inflate_all(compression::zlib, zlib).result;
@@ -155,15 +155,15 @@ TEST_CASE("inflater: reports the failed check, its offset and the expected value
 TEST_CASE("inflater: a failure is final and adds no output", "[codec]") {
   std::string gzip = zlib_deflated(leat_test::prose(1000));
   gzip[gzip.size() - 8] ^= 1;
-  leat::inflater inflater(compression::gzip);
-  const auto first = inflate_all(inflater, gzip).result;
+  const auto inflater = leat::make_decompressor(compression::gzip);
+  const auto first = inflate_all(*inflater, gzip).result;
   CHECK(first.status == status::bad_checksum);
   std::byte room[100];
-  const auto again = inflater.inflate(leat::as_bytes(gzip), room);
+  const auto again = inflater->decompress(leat::as_bytes(gzip), room);
   CHECK(again.status == first.status);
   CHECK(again.offset == first.offset);
   CHECK(again.consumed + again.produced == 0);
-  CHECK(inflater.finish().status == first.status);
+  CHECK(inflater->finish().status == first.status);
 }
 
 TEST_CASE("inflater: reports data that is not a stream, or is of another format", "[codec]") {
@@ -214,10 +214,10 @@ TEST_CASE("inflater: reports other data after the end at its offset", "[codec]")
 
 // Inflates a stream into a buffer that is filled with the byte `before`.
 std::string inflated_over(const std::string& stream, char before) {
-  leat::inflater inflater(compression::gzip);
+  const auto inflater = leat::make_decompressor(compression::gzip);
   std::string out(std::size_t{1} << 19, before);
   const std::span<std::byte> to(reinterpret_cast<std::byte*>(out.data()), out.size());
-  out.resize(inflater.inflate(leat::as_bytes(stream), to).produced);
+  out.resize(inflater->decompress(leat::as_bytes(stream), to).produced);
   return out;
 }
 
@@ -242,16 +242,16 @@ TEST_CASE("inflater: a bomb is stopped by its ratio", "[codec]") {
   // 10 MiB that would inflate to 10 GiB.
   const std::string bomb = zeros_without_trailer(10 << 10);
   CHECK(bomb.size() < 11 << 20);
-  leat::inflater inflater(compression::gzip);
+  const auto inflater = leat::make_decompressor(compression::gzip);
   std::vector<std::byte> room(1 << 16);
   leat::byte_view in = leat::as_bytes(bomb);
-  leat::inflate_result r;
+  leat::decompression_result r;
   do {
-    r = inflater.inflate(in, room);
+    r = inflater->decompress(in, room);
     in = in.subspan(r.consumed);
   } while (!r.failed());
   CHECK(r.status == status::too_dense);
-  CHECK(inflater.bytes_produced() <= leat::inflate_options{}.free_output + room.size());
+  CHECK(inflater->bytes_produced() <= leat::decompression_options{}.free_output + room.size());
   CHECK(leat::code_of(r.status) == leat::errc::resource_exhausted);
   CHECK(contains(leat::describe(r), "max_ratio"));
 }
@@ -296,17 +296,17 @@ TEST_CASE("inflater: a member of more than 4 GiB has the right size and checksum
   leat::store_little_endian(reinterpret_cast<std::byte*>(trailer + 4),
                             static_cast<std::uint32_t>(pieces * piece.size()));
   stream.append(trailer, sizeof trailer);
-  leat::inflater inflater(compression::gzip, {.max_ratio = 2000});
+  const auto inflater = leat::make_decompressor(compression::gzip, {.max_ratio = 2000});
   std::vector<std::byte> room(1 << 18);
   leat::byte_view in = leat::as_bytes(stream);
-  leat::inflate_result r;
+  leat::decompression_result r;
   do {
-    r = inflater.inflate(in, room);
+    r = inflater->decompress(in, room);
     in = in.subspan(r.consumed);
   } while (r.status == status::output_full);
   CHECK(r.status == status::need_input);
-  CHECK(inflater.finish().status == status::complete);
-  CHECK(inflater.bytes_produced() == pieces * piece.size());
+  CHECK(inflater->finish().status == status::complete);
+  CHECK(inflater->bytes_produced() == pieces * piece.size());
 }
 
 }  // namespace inflater_damage_test

@@ -1,4 +1,4 @@
-#include "codec/csv/csv_record_splitter.hpp"
+#include "codec/csv/internal/csv_record_splitter.hpp"
 
 #include <algorithm>
 #include <string>

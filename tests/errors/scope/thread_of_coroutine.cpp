@@ -1,6 +1,6 @@
 // expect: start_thread() needs a plain function, because a coroutine would never run
 // expect: spawn() the coroutine
-// expect: leat::sync_wait(
+// expect: leat::block_on(
 #include <stop_token>
 
 #include "leat/coordination/coordinator.hpp"

@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/base/error.hpp"
 #include "leat/io/file/match_files.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
@@ -107,7 +107,7 @@ task<> copy(std::string from, std::string to, std::uint64_t per_file) {
 int main(int argc, char** argv) {
   if (argc != 4) return 2;
   try {
-    leat::sync_wait(copy(argv[1], argv[2], std::strtoull(argv[3], nullptr, 10)));
+    leat::block_on(copy(argv[1], argv[2], std::strtoull(argv[3], nullptr, 10)));
   } catch (const std::exception& e) {
     std::fprintf(stderr, "copy_records: %s\n", e.what());
     return 1;

@@ -79,6 +79,7 @@ def commands(folder):
     yield 'summaries', [f'{folder}/RUN.events']
     yield 'checkpoints', [f'{folder}/RUN.saved']
     yield 'pipeline', [f'{folder}/RUN.points']
+    yield 'planned_pipeline', ['lines', f'{folder}/in/*.txt', '8']
     yield 'migration', [f'{folder}/RUN.migration']
     yield 'global_shuffle', [f'{folder}/RUN.shuffled']
     yield 'shards', [f'{folder}/in/0.txt', f'{folder}/RUN.shards']

@@ -158,7 +158,7 @@ int main(int argc, char** argv) try {
                   .rank = std::strtoull(argv[3], nullptr, 10),
                   .ranks = std::strtoull(argv[4], nullptr, 10)};
   if (argc > 5) chosen.before = std::strtoull(argv[5], nullptr, 10);
-  leat::sync_wait(learn(std::move(chosen)));
+  leat::block_on(learn(std::move(chosen)));
   return 0;
 } catch (const leat::failure& e) {
   std::fprintf(stderr, "learn_in_step: %s\n", e.what());

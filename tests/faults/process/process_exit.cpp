@@ -70,7 +70,7 @@ struct late_user {
     leat::histogram values;
     values.add(1.0);
     std::printf("%zu limits\n", leat::histogram::default_limits().size());
-    leat::sync_wait([]() -> leat::task<> { co_await leat::list_directory("/etc"); }());
+    leat::block_on([]() -> leat::task<> { co_await leat::list_directory("/etc"); }());
     std::puts("listed");
   }
 } user;
@@ -79,12 +79,12 @@ void use_library_at_exit() {
   user.active = true;
   static_cast<void>(leat::histogram::default_limits());
   static_cast<void>(leat::error_category());
-  leat::sync_wait([]() -> leat::task<> { co_await leat::list_directory("/etc"); }());
+  leat::block_on([]() -> leat::task<> { co_await leat::list_directory("/etc"); }());
 }
 
 // std::exit() in a function of run_blocking(), while another one waits for its thread.
 void exit_in_blocking_function() {
-  leat::sync_wait([]() -> leat::task<> {
+  leat::block_on([]() -> leat::task<> {
     static leat::blocking_pool pool({.threads = 1});
     const auto leave = [] {
       std::this_thread::sleep_for(1ms);
@@ -100,7 +100,7 @@ void exit_in_blocking_function() {
 
 // std::exit() in a task, while functions of run_blocking() run that never return.
 void exit_during_blocking_function() {
-  leat::sync_wait([]() -> leat::task<> {
+  leat::block_on([]() -> leat::task<> {
     static leat::blocking_pool pool({.threads = 1});
     static std::atomic<int> running{0};
     const auto block = [] {

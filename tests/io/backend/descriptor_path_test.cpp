@@ -12,7 +12,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/io/file/file.hpp"
@@ -100,9 +100,9 @@ TEST_CASE("descriptor_path: names a descriptor", "[io]") {
 TEST_CASE("descriptor_path: a file is read from the current offset, which moves", "[io]") {
   const open_file f("header\none\ntwo\n");
   f.seek(7);
-  CHECK(leat::sync_wait(read_lines(descriptor_path(f.descriptor))) == texts{"one", "two"});
+  CHECK(leat::block_on(read_lines(descriptor_path(f.descriptor))) == texts{"one", "two"});
   CHECK(f.offset() == 15);
-  CHECK(leat::sync_wait(read_lines(descriptor_path(f.descriptor))).empty());
+  CHECK(leat::block_on(read_lines(descriptor_path(f.descriptor))).empty());
   CHECK(::fcntl(f.descriptor, F_GETFD) >= 0);  // it stays open
 }
 
@@ -113,14 +113,14 @@ TEST_CASE("descriptor_path: a file that is not in the page cache is read, too", 
   const open_file f(text);
   REQUIRE(::fsync(f.descriptor) == 0);
   ::posix_fadvise(f.descriptor, 0, 0, POSIX_FADV_DONTNEED);
-  CHECK(leat::sync_wait(read_lines(descriptor_path(f.descriptor))) == all);
+  CHECK(leat::block_on(read_lines(descriptor_path(f.descriptor))) == all);
 }
 
 TEST_CASE("descriptor_path: positions count from the first byte that was read", "[io]") {
   const std::string records = leat_test::framed({"a", "bc"});
   const open_file f("shell script\n" + records + "\n");
   f.seek(13);
-  leat::sync_wait([](std::string path) -> task<> {
+  leat::block_on([](std::string path) -> task<> {
     const auto reader = co_await leat::tfrecord_reader::open(path);
     CHECK(reader->status().is_stream);
     CHECK_FALSE(reader->status().is_regular);
@@ -139,12 +139,12 @@ TEST_CASE("descriptor_path: a socket and a pipe are read", "[io]") {
     ends e(make());
     e.write("one\ntwo\n");
     e.close_writing();
-    CHECK(leat::sync_wait(read_lines(descriptor_path(e.reading()))) == texts{"one", "two"});
+    CHECK(leat::block_on(read_lines(descriptor_path(e.reading()))) == texts{"one", "two"});
   }
 }
 
 TEST_CASE("descriptor_path: a file remains readable after the descriptor is closed", "[io]") {
-  leat::sync_wait([]() -> task<> {
+  leat::block_on([]() -> task<> {
     ends e(make_pipe());
     const int copy = ::dup(e.reading());
     auto reader = co_await leat::line_reader::open(descriptor_path(copy));
@@ -164,17 +164,17 @@ TEST_CASE("descriptor_path: a stop ends the wait for a blocking or nonblocking p
     REQUIRE(::fcntl(e.reading(), F_SETFL, flags) == 0);
     const int before = ::fcntl(e.reading(), F_GETFL);
     // At the stop, the read waits or has not started; both end.
-    CHECK(leat::sync_wait(read_lines_until_stop(descriptor_path(e.reading()), 2ms)).empty());
+    CHECK(leat::block_on(read_lines_until_stop(descriptor_path(e.reading()), 2ms)).empty());
     CHECK(::fcntl(e.reading(), F_GETFL) == before);
     e.write("later\n");
     e.close_writing();
-    CHECK(leat::sync_wait(read_lines(descriptor_path(e.reading()))) == texts{"later"});
+    CHECK(leat::block_on(read_lines(descriptor_path(e.reading()))) == texts{"later"});
   }
 }
 
 // Both wait for the same data, and one of them receives none of it.
 TEST_CASE("descriptor_path: two readers of a blocking pipe share the data", "[io]") {
-  leat::sync_wait([]() -> task<> {
+  leat::block_on([]() -> task<> {
     ends e(make_pipe());
     texts first, second;
     leat::task_group group;
@@ -194,7 +194,7 @@ TEST_CASE("descriptor_path: a descriptor that cannot be read is refused when it 
           "[io]") {
   const auto message = [](const std::string& path, const auto& expected) {
     try {
-      leat::sync_wait(read_lines(path));
+      leat::block_on(read_lines(path));
     } catch (const leat::failure& e) {
       CHECK(e.code() == expected);
       return std::string(e.what());
@@ -223,9 +223,9 @@ TEST_CASE("descriptor_path: a descriptor that cannot be read is refused when it 
 TEST_CASE("descriptor_path: a pattern without wildcards finds it", "[io]") {
   const ends e(make_sockets());
   const std::string path = descriptor_path(e.reading());
-  CHECK(leat::sync_wait(leat::match_files({path})) == std::vector<std::string>{path});
-  CHECK(leat::sync_wait(leat::match_files({path}, {.regular_only = true})).empty());
-  CHECK(leat::sync_wait(leat::get_status(path)).is_stream);
+  CHECK(leat::block_on(leat::match_files({path})) == std::vector<std::string>{path});
+  CHECK(leat::block_on(leat::match_files({path}, {.regular_only = true})).empty());
+  CHECK(leat::block_on(leat::get_status(path)).is_stream);
 }
 
 TEST_CASE("descriptor_path: a simulated world has files of these names", "[io]") {

@@ -9,6 +9,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
+#include "leat/io/backend/get_file_backend.hpp"
 #include "leat/io/file/file.hpp"
 #include "support/descriptors.hpp"
 #include "support/records/page_cache.hpp"
@@ -32,7 +33,7 @@ void run(task<> t, file_backend_choice choice) {
     co_await std::move(body);
   }(std::move(t), choice));
   leat_test::loop_until_idle(s);
-  group.wait_join();
+  leat::block_on(group.join());
 }
 
 // Returns the backends that are available on this system.
@@ -121,7 +122,7 @@ TEST_CASE("embedded_scheduler: two schedulers, each with files of its own", "[io
     one.run_ready(3);
     other.run_ready(5);
   }
-  group.wait_join();
+  leat::block_on(group.join());
   CHECK(one.find_service<leat::file_backend>() != other.find_service<leat::file_backend>());
   CHECK(first == records);
   CHECK(second == records);

@@ -8,8 +8,9 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/this_task.hpp"
+#include "leat/io/backend/get_file_backend.hpp"
 #include "leat/io/file/file.hpp"
 #include "support/child_process.hpp"
 #include "support/leat_test.hpp"
@@ -29,15 +30,15 @@ task<std::size_t> names_in(std::string directory) {
 TEST_CASE("file: a child of fork creates its own worker threads", "[io]") {
   const temp_dir dir;
   dir.write("a", "");
-  CHECK(leat::sync_wait(names_in(dir.path())) == 1);  // the parent has worker threads
+  CHECK(leat::block_on(names_in(dir.path())) == 1);  // the parent has worker threads
   CHECK(leat_test::run_in_child(
-            [&] { return std::to_string(leat::sync_wait(names_in(dir.path()))); }) == "1");
-  CHECK(leat::sync_wait(names_in(dir.path())) == 1);
+            [&] { return std::to_string(leat::block_on(names_in(dir.path()))); }) == "1");
+  CHECK(leat::block_on(names_in(dir.path())) == 1);
 }
 
 TEST_CASE("file: a child of fork ends although its parent has worker threads", "[io]") {
   const temp_dir dir;
-  CHECK(leat::sync_wait(names_in(dir.path())) == 0);
+  CHECK(leat::block_on(names_in(dir.path())) == 0);
   std::fflush(nullptr);
   const pid_t child = ::fork();
   if (child == 0) {
@@ -52,7 +53,7 @@ TEST_CASE("file: a child of fork ends although its parent has worker threads", "
 }
 
 TEST_CASE("file: to use the parent's files in a child of fork ends the child", "[io]") {
-  leat::sync_wait([]() -> task<> {
+  leat::block_on([]() -> task<> {
     leat::file_backend& files = leat::get_file_backend(leat::this_task::get_scheduler());
     file_request r;
     r.what = file_request::operation::sync;

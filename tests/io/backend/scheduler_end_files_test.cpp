@@ -13,7 +13,7 @@
 #include <catch2/catch.hpp>
 
 #include "leat/async/task_group.hpp"
-#include "leat/io/backend/file_backend.hpp"
+#include "leat/io/backend/get_file_backend.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/io/reader/file_prefetcher.hpp"
 #include "leat/io/reader/line_reader.hpp"
@@ -55,7 +55,7 @@ void warm_up(const temp_dir& dir) {
       static_cast<void>(co_await f.read_at(leat::at_stream_position, one));
     }(dir / "warm"));
     while (group.live_tasks() > 0) loop.run_ready();
-    group.wait_join();
+    leat::block_on(group.join());
     ::close(writer);
     ::unlink((dir / "warm").c_str());
   }

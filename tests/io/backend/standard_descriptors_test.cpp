@@ -12,7 +12,7 @@
 #include <catch2/catch.hpp>
 
 #include "leat/async/dump/dump_on_request.hpp"
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/coordination/coordinator.hpp"
 #include "leat/io/file/file.hpp"
@@ -55,7 +55,7 @@ TEST_CASE("file: when descriptors 0 to 2 are closed, no message is written into 
   const std::string path = directory.path();
   const std::string said = leat_test::run_in_child([&]() -> std::string {
     for (int i = 0; i <= STDERR_FILENO; ++i) ::close(i);
-    leat::sync_wait(write_between_messages(path));
+    leat::block_on(write_between_messages(path));
     for (int i = 0; i <= STDERR_FILENO; ++i) {
       if (::fcntl(i, F_GETFL) >= 0) return "taken: " + std::to_string(i);
     }
@@ -72,7 +72,7 @@ TEST_CASE("file: when no descriptor above 2 is left, opening a file fails") {
   const std::string path = directory.path() + "/a";
   const std::string said = leat_test::run_in_child([&]() -> std::string {
     std::string outcome;
-    leat::sync_wait([](std::string name, std::string& out) -> task<> {
+    leat::block_on([](std::string name, std::string& out) -> task<> {
       file first = co_await file::open(name, open_mode::write);  // the backend is ready now
       const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
       for (int i = 0; i <= STDERR_FILENO; ++i) ::close(i);

@@ -12,7 +12,7 @@
 #include <catch2/catch.hpp>
 #include <sanitizer/asan_interface.h>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/io/file/file.hpp"
@@ -52,7 +52,7 @@ void read_under_way(std::size_t first, std::size_t size, std::size_t from, std::
     co_await group.join();
     CHECK(is_free_of_poison(buffer.data(), buffer.size()));
   };
-  leat::sync_wait(reads(path));
+  leat::block_on(reads(path));
 }
 
 TEST_CASE("file: the sanitizer reports access to the buffer of a read in flight", "[io]") {

@@ -8,7 +8,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/base/internal/exclusive_use.hpp"
@@ -40,7 +40,7 @@ task<> open_and_close(std::string path, open_mode mode) {
 
 TEST_CASE("file: reads what it wrote", "[io]") {
   const temp_dir dir;
-  leat::sync_wait([](std::string path) -> task<> {
+  leat::block_on([](std::string path) -> task<> {
     file out = co_await file::open(path, open_mode::write);
     CHECK(out.path() == path);
     co_await out.write_at(0, bytes_of("hello world"));
@@ -72,16 +72,16 @@ TEST_CASE("file: opens in every mode", "[io]") {
         std::string::npos);
   CHECK_FALSE(
       error_of(open_and_close(dir / "", open_mode::read), errc::failed_precondition).empty());
-  leat::sync_wait(open_and_close(there, open_mode::write));
-  const auto status = leat::sync_wait(leat::get_status(there));
+  leat::block_on(open_and_close(there, open_mode::write));
+  const auto status = leat::block_on(leat::get_status(there));
   CHECK(status.size == 0);  // emptied
-  leat::sync_wait(open_and_close(dir / "new", open_mode::write_new));
+  leat::block_on(open_and_close(dir / "new", open_mode::write_new));
 }
 
 TEST_CASE("file: truncate shortens, or extends with zeros", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", "0123456789");
-  leat::sync_wait([](std::string p) -> task<> {
+  leat::block_on([](std::string p) -> task<> {
     file f = co_await file::open(p, open_mode::read_write);
     co_await f.truncate(4);
     std::vector<std::byte> buffer(100);
@@ -105,7 +105,7 @@ TEST_CASE("file: truncate shortens, or extends with zeros", "[io]") {
 TEST_CASE("file: the destructor closes it", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", "x");
-  leat::sync_wait([](std::string p) -> task<> {
+  leat::block_on([](std::string p) -> task<> {
     for (int i = 0; i < 5000; ++i) {  // more than a process may have open
       const file f = co_await file::open(p);
     }
@@ -116,7 +116,7 @@ TEST_CASE("file: names are listed, changed and removed", "[io]") {
   const temp_dir dir;
   dir.write("b", "1");
   dir.write("a", "2");
-  leat::sync_wait([](std::string at) -> task<> {
+  leat::block_on([](std::string at) -> task<> {
     std::vector<std::string> names = co_await leat::list_directory(at);
     CHECK(names == std::vector<std::string>{"a", "b"});
     co_await leat::rename_file(at + "/a", at + "/c");
@@ -152,7 +152,7 @@ class plain_user {
 
 TEST_CASE("file: make_directories creates missing parents", "[io]") {
   const temp_dir dir;
-  leat::sync_wait([](const temp_dir& d) -> task<> {
+  leat::block_on([](const temp_dir& d) -> task<> {
     co_await leat::make_directories(d / "a" + "/b//c/");
     const leat::file_status made = co_await leat::get_status(d / "a" + "/b/c");
     CHECK(made.is_directory);
@@ -170,7 +170,7 @@ TEST_CASE("file: make_directories creates missing parents", "[io]") {
 
 TEST_CASE("file: holds a lock until it is closed", "[io]") {
   const temp_dir dir;
-  leat::sync_wait([](std::string path) -> task<> {
+  leat::block_on([](std::string path) -> task<> {
     file first = co_await file::open(path, open_mode::append);
     file second = co_await file::open(path, open_mode::append);
     CHECK(co_await first.try_lock());
@@ -194,7 +194,7 @@ TEST_CASE("file: a directory that may be written to but not read is synced", "[i
   CHECK(error_of([](std::string p) -> task<> { co_await leat::list_directory(p); }(inner),
                  errc::permission_denied)
             .find(inner) != std::string::npos);
-  leat::sync_wait([](std::string p) -> task<> {
+  leat::block_on([](std::string p) -> task<> {
     file f = co_await file::open(p + "/new", open_mode::write_new);
     co_await f.close();
     co_await leat::sync_directory(p);
@@ -241,7 +241,7 @@ task<> write_on(std::string path, int& writes) {
 TEST_CASE("file: a stopped task starts no new operation", "[io]") {
   const temp_dir dir;
   int writes = 0;
-  leat::sync_wait([](std::string path, int& n) -> task<> {
+  leat::block_on([](std::string path, int& n) -> task<> {
     leat::task_group before;
     before.request_stop();
     before.spawn(write_on(path, n));
@@ -259,7 +259,7 @@ TEST_CASE("file: a stopped task starts no new operation", "[io]") {
 TEST_CASE("file: a stopped task may close what it has open", "[io]") {
   const temp_dir dir;
   bool closed = false;
-  leat::sync_wait([](std::string path, bool& done) -> task<> {
+  leat::block_on([](std::string path, bool& done) -> task<> {
     leat::task_group group;
     group.spawn([](std::string p, leat::task_group& g, bool& d) -> task<> {
       file f = co_await file::open(p, open_mode::write);

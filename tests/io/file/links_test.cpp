@@ -8,7 +8,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/io/index/tfrecord_file.hpp"
 #include "leat/io/index/tfrecord_index_file.hpp"
 #include "leat/io/reader/file_prefetcher.hpp"
@@ -67,7 +67,7 @@ task<> write_one(std::string path) {
 }
 
 outcome outcome_now(task<> t) {
-  return outcome_of([&] { leat::sync_wait(std::move(t)); });
+  return outcome_of([&] { leat::block_on(std::move(t)); });
 }
 
 task<> forget(task<std::string> t) { static_cast<void>(co_await std::move(t)); }
@@ -81,12 +81,12 @@ TEST_CASE("links: readers follow a link and report its path", "[io]") {
   fs::create_symlink("records", dir / "to records");
   const std::string text = dir / "and on";
   const std::string records = dir / "to records";
-  CHECK(leat::sync_wait(first_record<leat::line_reader>(text)) == "line");
-  CHECK(leat::sync_wait(first_record<leat::fixed_length_reader>(text, {.record_size = 2})) == "li");
-  CHECK(leat::sync_wait(first_record<leat::whole_file_reader>(text)) == "line\nline\n");
-  CHECK(leat::sync_wait(first_whole(text)) == "line\nline\n");
-  CHECK(leat::sync_wait(first_record<leat::tfrecord_reader>(records)) == "one");
-  CHECK(leat::sync_wait(first_by_index(records)) == "one");
+  CHECK(leat::block_on(first_record<leat::line_reader>(text)) == "line");
+  CHECK(leat::block_on(first_record<leat::fixed_length_reader>(text, {.record_size = 2})) == "li");
+  CHECK(leat::block_on(first_record<leat::whole_file_reader>(text)) == "line\nline\n");
+  CHECK(leat::block_on(first_whole(text)) == "line\nline\n");
+  CHECK(leat::block_on(first_record<leat::tfrecord_reader>(records)) == "one");
+  CHECK(leat::block_on(first_by_index(records)) == "one");
   CHECK(fs::exists(records + ".index"));  // is next to the link
 }
 
@@ -118,7 +118,7 @@ TEST_CASE("links: make_directories follows a link and refuses one that leads now
   const temp_dir dir;
   fs::create_directory(dir / "real");
   fs::create_directory_symlink("real", dir / "way");
-  leat::sync_wait(leat::make_directories(dir / "way" + "/deep"));
+  leat::block_on(leat::make_directories(dir / "way" + "/deep"));
   CHECK(fs::is_directory(dir / "real" + "/deep"));
   fs::create_symlink("none", dir / "dangling");
   for (const char* below : {"", "/", "/deep"}) {
@@ -148,7 +148,7 @@ TEST_CASE("links: a new file replaces a link and not its target", "[io]") {
   fs::create_directory(dir / "elsewhere");
   dir.write("elsewhere/target", old);
   const auto by_writer = [](const std::string& path) {
-    leat::sync_wait(write_one<leat::tfrecord_writer>(path));
+    leat::block_on(write_one<leat::tfrecord_writer>(path));
     CHECK(temp_dir::read(path) == framed({"new"}));
   };
   check_replaced(dir, "target", by_writer);
@@ -158,7 +158,7 @@ TEST_CASE("links: a new file replaces a link and not its target", "[io]") {
   const auto as_index = [&](const std::string& path) {
     leat::tfrecord_index_builder builder;
     builder.add(3);
-    leat::sync_wait(
+    leat::block_on(
         leat::save_tfrecord_index(dir / "target", std::move(builder).finish({.size = 19}), path));
   };
   check_replaced(dir, "target", as_index);
@@ -184,7 +184,7 @@ TEST_CASE("links: nothing is written through a link at a temporary name", "[io]"
   fs::create_symlink("victim", dir / "out.partial");
   fs::create_symlink("none", dir / "out.partial1");
   fs::create_symlink("out.partial2", dir / "out.partial2");
-  leat::sync_wait(write_one<leat::tfrecord_writer>(dir / "out"));
+  leat::block_on(write_one<leat::tfrecord_writer>(dir / "out"));
   CHECK(temp_dir::read(dir / "out") == framed({"new"}));
   CHECK(temp_dir::read(dir / "victim") == "as it was");
   CHECK_FALSE(fs::exists(dir / "none"));
@@ -198,7 +198,7 @@ TEST_CASE("links: appending follows a link", "[io]") {
   const temp_dir dir;
   dir.write("target", framed({"old"}));
   fs::create_symlink("target", dir / "link");
-  leat::sync_wait(write_one<leat::tfrecord_appender>(dir / "link"));
+  leat::block_on(write_one<leat::tfrecord_appender>(dir / "link"));
   CHECK(fs::is_symlink(dir / "link"));
   CHECK(temp_dir::read(dir / "target") == framed({"old", "new"}));
 }

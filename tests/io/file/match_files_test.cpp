@@ -7,7 +7,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/base/error.hpp"
 #include "support/error_of.hpp"
 #include "support/refusal.hpp"
@@ -19,7 +19,7 @@ using leat_test::contains;
 using paths = std::vector<std::string>;
 
 paths match(const paths& patterns, leat::match_options options = {}) {
-  return leat::sync_wait(leat::match_files(patterns, options));
+  return leat::block_on(leat::match_files(patterns, options));
 }
 
 struct tree : temp_dir {

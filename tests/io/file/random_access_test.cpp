@@ -11,7 +11,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
@@ -94,7 +94,7 @@ TEST_CASE("tfrecord_file: gives each record by its index, forwards and backwards
   const temp_dir dir;
   const texts records = numbered(300, 3000);
   const std::string path = dir.write("a", framed(records));
-  leat::sync_wait([](std::string p, const texts& all) -> task<> {
+  leat::block_on([](std::string p, const texts& all) -> task<> {
     const auto file = co_await leat::tfrecord_file::open(p);
     REQUIRE(file->size() == all.size());
     for (std::size_t k = 0; k < 2 * all.size(); ++k) {
@@ -117,7 +117,7 @@ TEST_CASE("tfrecord_file: reads selections in the order asked for, with every de
   const std::string path = dir.write("a", framed(records));
   for (const std::size_t depth : {1U, 2U, 64U, 1024U}) {
     for (const std::size_t gap : {std::size_t{0}, std::size_t{500}, std::size_t{1} << 30}) {
-      leat::sync_wait([](std::string p, const texts& all, std::size_t d, std::size_t g) -> task<> {
+      leat::block_on([](std::string p, const texts& all, std::size_t d, std::size_t g) -> task<> {
         leat::tfrecord_file_options options;
         options.depth = d;
         options.max_gap = g;
@@ -137,7 +137,7 @@ TEST_CASE("tfrecord_file: reads selections in the order asked for, with every de
 TEST_CASE("tfrecord_file: reads ranges", "[io]") {
   const temp_dir dir;
   const texts records = numbered(3000, 1000);
-  leat::sync_wait([](std::string p, const texts& all) -> task<> {
+  leat::block_on([](std::string p, const texts& all) -> task<> {
     const auto file = co_await leat::tfrecord_file::open(p);
     leat::record_selection selection;
     for (const std::uint64_t first : indices{0, 1, 1000, 2999, 3000}) {
@@ -159,7 +159,7 @@ TEST_CASE("tfrecord_file: reads ranges", "[io]") {
 TEST_CASE("tfrecord_file: selections, copies and slices outlive the file and the next read",
           "[io]") {
   const temp_dir dir;
-  leat::sync_wait([](std::string p) -> task<> {
+  leat::block_on([](std::string p) -> task<> {
     leat::record_selection selection;
     leat::record_selection copy;
     {
@@ -186,7 +186,7 @@ TEST_CASE("tfrecord_file: selections, copies and slices outlive the file and the
 
 TEST_CASE("tfrecord_file: refuses missing and too large records and invalid options", "[io]") {
   const temp_dir dir;
-  leat::sync_wait([](std::string p) -> task<> {
+  leat::block_on([](std::string p) -> task<> {
     auto file = co_await leat::tfrecord_file::open(p);
     outcome o = co_await outcome_of(read_at(*file, 2));
     CHECK(o.code == errc::out_of_range);
@@ -220,7 +220,7 @@ TEST_CASE("tfrecord_file: refuses missing and too large records and invalid opti
 TEST_CASE("tfrecord_file: refuses a selection above max_selection_size", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", framed(texts(100, std::string(10'000, 'x'))));
-  leat::sync_wait([](std::string p) -> task<> {
+  leat::block_on([](std::string p) -> task<> {
     leat::tfrecord_file_options options;
     options.max_selection_size = 10 * (10'000 + leat::tfrecord_overhead);
     const auto file = co_await open_with(p, options);
@@ -253,7 +253,7 @@ TEST_CASE("tfrecord_file: reports the position of a corrupt record and reads the
   std::string bytes = framed(records);
   bytes[static_cast<std::size_t>(index[20].offset) + 13] ^= 1;
   const std::string path = dir.write("a", bytes);
-  leat::sync_wait([](std::string p, const texts& all) -> task<> {
+  leat::block_on([](std::string p, const texts& all) -> task<> {
     const auto file = co_await open_indexed(p, all, 64);
     const auto [offset, size] = file->index()[20];
     outcome o = co_await outcome_of(read_at(*file, 20));
@@ -277,7 +277,7 @@ TEST_CASE("tfrecord_file: reports the position of a corrupt record and reads the
 
 TEST_CASE("tfrecord_file: detects an index of other records at the first read", "[io]") {
   const temp_dir dir;
-  leat::sync_wait([](std::string p, std::string other) -> task<> {
+  leat::block_on([](std::string p, std::string other) -> task<> {
     leat::tfrecord_index index = co_await leat::build_tfrecord_index(other);
     bool refused = false;
     try {
@@ -316,7 +316,7 @@ TEST_CASE("tfrecord_reader: seeks to the offset of any record, forwards and back
   for (int i = 0; i < 10; ++i) records.push_back(std::to_string(i) + ".");
   const std::string path = dir.write("a", framed(records));
   for (const std::size_t chunk : {16U, 1024U, 262144U}) {
-    leat::sync_wait([](std::string p, const texts& all, std::size_t size) -> task<> {
+    leat::block_on([](std::string p, const texts& all, std::size_t size) -> task<> {
       const auto file = co_await leat::tfrecord_file::open(p);
       const auto& index = file->index();
       leat::tfrecord_reader_options options;

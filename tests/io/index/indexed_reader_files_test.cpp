@@ -14,7 +14,7 @@
 
 #include "io/file/open_file_cache.hpp"
 #include "io/index/indexed_reader_support.hpp"
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "support/child_process.hpp"
@@ -245,7 +245,7 @@ TEST_CASE("indexed_reader: refuses a replaced file of equal size and time", "[io
     CHECK(got.code == errc::failed_precondition);
     co_return got.text;
   };
-  CHECK(contains(leat::sync_wait(read_both(d)),
+  CHECK(contains(leat::block_on(read_both(d)),
                  d.paths[1] + ": file was changed or replaced after the reader opened it"));
 }
 
@@ -290,7 +290,7 @@ TEST_CASE("indexed_reader: a thousand real shards with few descriptors", "[io]")
   const std::string said = leat_test::run_in_child([&] {
     const rlimit few{32, 32};
     ::setrlimit(RLIMIT_NOFILE, &few);
-    return std::to_string(leat::sync_wait(count_records(d)));
+    return std::to_string(leat::block_on(count_records(d)));
   });
   CHECK(said == "1000");
 }

@@ -9,7 +9,7 @@
 #include <catch2/catch.hpp>
 
 #include "io/index/indexed_reader_support.hpp"
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/base/permutation.hpp"
@@ -318,7 +318,7 @@ TEST_CASE("indexed_reader: reads real files in the page cache", "[io]") {
     }
     d.paths.push_back(dir.write("f" + std::to_string(file), leat_test::framed(records)));
   }
-  leat::sync_wait([](const data& of) -> task<> {
+  leat::block_on([](const data& of) -> task<> {
     const auto reader = co_await open(of, some_epochs(2));
     reading all;
     co_await read(*reader, of, all);

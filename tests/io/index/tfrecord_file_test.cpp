@@ -8,7 +8,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/io/writer/sharded_tfrecord_writer.hpp"
@@ -65,7 +65,7 @@ const texts sample = {"hello", "", std::string(1000, 'x'), "the end"};
 
 std::string sample_file(const temp_dir& dir) {
   const std::string path = dir / "a.tfrecord";
-  leat::sync_wait(write_all(path, sample));
+  leat::block_on(write_all(path, sample));
   return path;
 }
 
@@ -73,16 +73,16 @@ TEST_CASE("tfrecord_reader: reads what tfrecord_writer wrote, with every chunk s
   const temp_dir dir;
   const std::string path = sample_file(dir);
   CHECK(std::filesystem::file_size(path) == 5 + 0 + 1000 + 7 + 4 * 16);
-  CHECK(leat::sync_wait(leat_test::read_records(path)) == sample);
+  CHECK(leat::block_on(leat_test::read_records(path)) == sample);
   for (const std::size_t size : {1U, 5U, 12U, 13U, 16U, 64U, 4096U}) {
-    REQUIRE(leat::sync_wait(leat_test::read_records(
+    REQUIRE(leat::block_on(leat_test::read_records(
                 path, {.read = {.chunk_size = size, .depth = 3}})) == sample);
   }
 }
 
 TEST_CASE("tfrecord_reader: a record has a position", "[io]") {
   const temp_dir dir;
-  leat::sync_wait([](std::string p) -> task<> {
+  leat::block_on([](std::string p) -> task<> {
     auto reader = co_await leat::tfrecord_reader::open(p);
     leat::record_batch batch;
     co_await reader->read_batch(batch);
@@ -122,7 +122,7 @@ TEST_CASE("tfrecord_reader: reports position and checksums of a corrupt record",
   std::string bytes = temp_dir::read(sample_file(dir));
   bytes[40 + 20] ^= 1;
   const auto [count, what] =
-      leat::sync_wait(read_until_error(dir.write("damaged", bytes), {}, errc::data_loss));
+      leat::block_on(read_until_error(dir.write("damaged", bytes), {}, errc::data_loss));
   CHECK(count == 2);
   CHECK(what.find("damaged, record 2 at offset 37: checksum of the payload") != std::string::npos);
   CHECK(what.find("expected 0x") != std::string::npos);
@@ -132,9 +132,9 @@ TEST_CASE("tfrecord_reader: keys are offsets, and the end repeats", "[io]") {
   const temp_dir dir;
   for (const texts& records : {texts{"foo", "bar", "", "xxxx"}, texts{}}) {
     const std::string f = dir / "f";
-    leat::sync_wait(write_all(f, records));
+    leat::block_on(write_all(f, records));
     CHECK(std::filesystem::file_size(f) == (records.empty() ? 0 : 74));
-    leat::sync_wait([](std::string path, const texts& expected) -> task<> {
+    leat::block_on([](std::string path, const texts& expected) -> task<> {
       auto reader = co_await leat::tfrecord_reader::open(path);
       leat::record_batch batch;
       texts found;
@@ -161,8 +161,8 @@ TEST_CASE("tfrecord_reader: reads a hundred thousand records", "[io]") {
   texts records;
   for (int i = 0; i < 100'000; ++i) records.push_back(std::to_string(i) + ".");
   const std::string path = dir / "f";
-  leat::sync_wait(write_all(path, records));
-  const texts found = leat::sync_wait(leat_test::read_records(path));
+  leat::block_on(write_all(path, records));
+  const texts found = leat::block_on(leat_test::read_records(path));
   REQUIRE(found.size() == records.size());
   CHECK(found == records);
 }
@@ -196,7 +196,7 @@ TEST_CASE("tfrecord_reader: refuses the corrupt files of TensorFlow at record 0"
 
 TEST_CASE("tfrecord_reader: names a file of another format", "[io]") {
   const temp_dir dir;
-  const auto [count, what] = leat::sync_wait(
+  const auto [count, what] = leat::block_on(
       read_until_error(dir.write("text", std::string(100, 'a')), {}, errc::data_loss));
   CHECK(count == 0);
   CHECK(what.find("or not a TFRecord file") != std::string::npos);
@@ -204,7 +204,7 @@ TEST_CASE("tfrecord_reader: names a file of another format", "[io]") {
 
 TEST_CASE("tfrecord_reader: a record above the limit is refused", "[io]") {
   const temp_dir dir;
-  const auto [count, what] = leat::sync_wait(
+  const auto [count, what] = leat::block_on(
       read_until_error(sample_file(dir), {.max_record_size = 500}, errc::resource_exhausted));
   CHECK(count == 2);
   CHECK(what.find("max_record_size") != std::string::npos);
@@ -220,7 +220,7 @@ TEST_CASE("tfrecord_reader: a crafted length allocates no memory", "[io]") {
     for (const std::uint64_t limit : {std::uint64_t{1} << 30, UINT64_MAX}) {
       const leat::tfrecord_reader_options options{.max_record_size = limit};
       // With any limit, a record that is longer than its file is corrupt.
-      const auto [count, what] = leat::sync_wait(read_until_error(path, options, errc::data_loss));
+      const auto [count, what] = leat::block_on(read_until_error(path, options, errc::data_loss));
       INFO(length << " " << limit << ": " << what);
       CHECK(count == 0);
       CHECK(what.find(path) != std::string::npos);
@@ -232,7 +232,7 @@ TEST_CASE("tfrecord_reader: a length of 2^63-1 in a file of 12 bytes is corrupti
   const temp_dir dir;
   const std::string path = dir.write("a", leat_test::header_of((std::uint64_t{1} << 63) - 1));
   for (const bool tolerated : {false, true}) {
-    const auto [count, what] = leat::sync_wait(
+    const auto [count, what] = leat::block_on(
         read_until_error(path, {.tolerate_truncated_tail = tolerated}, errc::data_loss));
     CHECK(count == 0);
     CHECK(what.find("truncated after 12 of 9223372036854775823 bytes") != std::string::npos);
@@ -242,7 +242,7 @@ TEST_CASE("tfrecord_reader: a length of 2^63-1 in a file of 12 bytes is corrupti
 TEST_CASE("tfrecord_writer: an empty path fails at open", "[io]") {
   const auto refused = [](auto open) {
     try {
-      leat::sync_wait(open());
+      leat::block_on(open());
     } catch (const leat::failure& e) {
       CHECK(e.code() == errc::invalid_argument);
       return std::string(e.what());
@@ -256,13 +256,13 @@ TEST_CASE("tfrecord_writer: an empty path fails at open", "[io]") {
           const leat::sharded_tfrecord_writer_options options;
           co_await leat::sharded_tfrecord_writer::open("", options);
         }).find("prefix of the paths is empty") != std::string::npos);
-  CHECK_THROWS_WITH(leat::sync_wait([]() -> task<> { co_await leat::file::open(""); }()),
+  CHECK_THROWS_WITH(leat::block_on([]() -> task<> { co_await leat::file::open(""); }()),
                     Catch::Contains("with an empty path"));
 }
 
 TEST_CASE("tfrecord_writer: the last of two writers to close wins completely", "[io]") {
   const temp_dir dir;
-  leat::sync_wait([](std::string path) -> task<> {
+  leat::block_on([](std::string path) -> task<> {
     auto first = co_await leat::tfrecord_writer::open(path);
     auto second = co_await leat::tfrecord_writer::open(path);
     for (int i = 0; i < 10; ++i) co_await first.write(leat::as_bytes("first"));
@@ -281,7 +281,7 @@ TEST_CASE("tfrecord_writer: the last of two writers to close wins completely", "
 TEST_CASE("tfrecord_writer: the file appears when it is complete", "[io]") {
   const temp_dir dir;
   const std::string path = dir / "a.tfrecord";
-  leat::sync_wait([](std::string p) -> task<> {
+  leat::block_on([](std::string p) -> task<> {
     auto writer = co_await leat::tfrecord_writer::open(p);
     co_await writer.write(leat::as_bytes("x"));
     co_await writer.flush();
@@ -297,13 +297,13 @@ TEST_CASE("tfrecord_writer: the file appears when it is complete", "[io]") {
     }
     CHECK(refused);
   }(path));
-  CHECK(leat::sync_wait(leat_test::read_records(path)) == texts{"x"});
+  CHECK(leat::block_on(leat_test::read_records(path)) == texts{"x"});
 }
 
 TEST_CASE("tfrecord_writer: leaves no file without a close", "[io]") {
   const temp_dir dir;
   dir.write("a.tfrecord", "what was there before");
-  leat::sync_wait([](std::string p) -> task<> {
+  leat::block_on([](std::string p) -> task<> {
     auto writer = co_await leat::tfrecord_writer::open(p);
     co_await writer.write(leat::as_bytes("x"));
   }(dir / "a.tfrecord"));

@@ -8,7 +8,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
@@ -67,11 +67,11 @@ void require_index_of(const leat::tfrecord_index& index, const texts& records) {
 }
 
 outcome build_outcome(const std::string& path) {
-  return outcome_of([&] { leat::sync_wait(leat::build_tfrecord_index(path)); });
+  return outcome_of([&] { leat::block_on(leat::build_tfrecord_index(path)); });
 }
 
 outcome load_outcome(const std::string& path) {
-  return outcome_of([&] { leat::sync_wait(leat::load_tfrecord_index(path)); });
+  return outcome_of([&] { leat::block_on(leat::load_tfrecord_index(path)); });
 }
 
 task<> index_file(std::string path) {
@@ -86,14 +86,14 @@ TEST_CASE("tfrecord_index_file: the index has the offset of every record", "[io]
   for (const texts& records : {texts{}, texts{"abc", "defg"}, texts{""}, texts(5000, "x"),
                                of_sizes(std::vector<std::size_t>(60, 50'000)), mixed_records()}) {
     const std::string path = dir.write("a", framed(records));
-    require_index_of(leat::sync_wait(leat::build_tfrecord_index(path)), records);
+    require_index_of(leat::block_on(leat::build_tfrecord_index(path)), records);
   }
 }
 
 TEST_CASE("tfrecord_index_file: metadata of the format's example", "[io]") {
   const temp_dir dir;
   const auto index =
-      leat::sync_wait(leat::build_tfrecord_index(dir.write("a", framed({"abc", "defg"}))));
+      leat::block_on(leat::build_tfrecord_index(dir.write("a", framed({"abc", "defg"}))));
   CHECK(index.size() == 2);
   CHECK(index.payload_size() == 7);
   CHECK(index.fingerprint().size == 39);
@@ -160,13 +160,13 @@ TEST_CASE("tfrecord_index_file: loads a saved index", "[io]") {
   const texts records = mixed_records();
   const std::string path = dir.write("a.tfrecord", framed(records));
   CHECK(load_outcome(path).code == errc::not_found);
-  leat::sync_wait(index_file(path));
+  leat::block_on(index_file(path));
   CHECK(std::filesystem::exists(dir / "a.tfrecord.index"));
-  const auto index = leat::sync_wait(leat::load_tfrecord_index(path));
+  const auto index = leat::block_on(leat::load_tfrecord_index(path));
   require_index_of(index, records);
   // The index may have any path.
-  leat::sync_wait(leat::save_tfrecord_index(path, index, dir / "elsewhere"));
-  CHECK(leat::sync_wait(leat::load_tfrecord_index(path, dir / "elsewhere")) == index);
+  leat::block_on(leat::save_tfrecord_index(path, index, dir / "elsewhere"));
+  CHECK(leat::block_on(leat::load_tfrecord_index(path, dir / "elsewhere")) == index);
   CHECK(std::distance(std::filesystem::directory_iterator(dir.path()), {}) == 3);
 }
 
@@ -174,11 +174,11 @@ TEST_CASE("tfrecord_index_file: excludes indexes from a list of paths", "[io]") 
   const temp_dir dir;
   const std::string records = framed({"a"});
   for (const char* name : {"a", "b", "b.index"}) dir.write(name, records);
-  leat::sync_wait(index_file(dir / "a"));
-  leat::sync_wait(index_file(dir / "b.index"));
+  leat::block_on(index_file(dir / "a"));
+  leat::block_on(index_file(dir / "b.index"));
   const std::string index = dir / "a.index";
   const auto kept = [](const texts& paths) {
-    return leat::sync_wait(leat::exclude_tfrecord_indexes(paths));
+    return leat::block_on(leat::exclude_tfrecord_indexes(paths));
   };
   CHECK(kept({}).empty());
   CHECK(kept({index, dir / "a"}) == texts{dir / "a"});
@@ -196,7 +196,7 @@ TEST_CASE("tfrecord_index_file: loads an index only for its unchanged file", "[i
   const temp_dir dir;
   const std::string bytes = framed({"hello", "world"});
   const std::string path = dir.write("a", bytes);
-  leat::sync_wait(index_file(path));
+  leat::block_on(index_file(path));
   const file_time time = std::filesystem::last_write_time(path);
 
   dir.write("a", bytes + framed({"more"}));
@@ -226,7 +226,7 @@ TEST_CASE("tfrecord_index_file: distinguishes a corrupt index, a later version a
           "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", framed({"hello", "world"}));
-  leat::sync_wait(index_file(path));
+  leat::block_on(index_file(path));
   std::string index = temp_dir::read(path + ".index");
 
   dir.write("a.index", index.substr(0, 70));
@@ -258,7 +258,7 @@ TEST_CASE("tfrecord_index_file: load_or_build uses a matching index or builds on
   std::string bytes = framed(records);
   const std::string path = dir.write("a", bytes);
   const auto load_or_build = [&] {
-    return leat::sync_wait(leat::load_or_build_tfrecord_index(path));
+    return leat::block_on(leat::load_or_build_tfrecord_index(path));
   };
   require_index_of(load_or_build(), records);
   CHECK(load_outcome(path).code == errc{});
@@ -287,15 +287,15 @@ TEST_CASE("tfrecord_index_file: load_or_build replaces only indexes", "[io]") {
   const temp_dir dir;
   const texts records = {"hello", "world"};
   const std::string path = dir.write("a", framed(records));
-  leat::sync_wait(index_file(path));
+  leat::block_on(index_file(path));
   std::string later = temp_dir::read(path + ".index");
   later[8] = 2;
   dir.write("a.index", later);
-  require_index_of(leat::sync_wait(leat::load_or_build_tfrecord_index(path)), records);
+  require_index_of(leat::block_on(leat::load_or_build_tfrecord_index(path)), records);
   CHECK(temp_dir::read(path + ".index") == later);
 
   dir.write("a.index", "0 21\n21 21\n");
-  const outcome o = outcome_of([&] { leat::sync_wait(leat::load_or_build_tfrecord_index(path)); });
+  const outcome o = outcome_of([&] { leat::block_on(leat::load_or_build_tfrecord_index(path)); });
   CHECK(o.code == errc::invalid_argument);
   CHECK(temp_dir::read(path + ".index") == "0 21\n21 21\n");
 }
@@ -304,7 +304,7 @@ TEST_CASE("tfrecord_index_file: a writer builds an index while it writes", "[io]
   const temp_dir dir;
   const std::string path = dir / "a";
   const texts records = mixed_records();
-  leat::sync_wait([](std::string to, const texts& all) -> task<> {
+  leat::block_on([](std::string to, const texts& all) -> task<> {
     auto writer = co_await leat::tfrecord_writer::open(to);
     leat::tfrecord_index_builder builder;
     for (const std::string& r : all) {
@@ -314,12 +314,12 @@ TEST_CASE("tfrecord_index_file: a writer builds an index while it writes", "[io]
     co_await writer.close();
     co_await leat::save_tfrecord_index(to, std::move(builder));
   }(path, records));
-  require_index_of(leat::sync_wait(leat::load_tfrecord_index(path)), records);
+  require_index_of(leat::block_on(leat::load_tfrecord_index(path)), records);
 
   leat::tfrecord_index_builder too_few;
   too_few.add(3);
   const outcome o =
-      outcome_of([&] { leat::sync_wait(leat::save_tfrecord_index(path, std::move(too_few))); });
+      outcome_of([&] { leat::block_on(leat::save_tfrecord_index(path, std::move(too_few))); });
   CHECK(o.code == errc::failed_precondition);
 }
 
@@ -401,7 +401,7 @@ TEST_CASE("tfrecord_index_file: refuses a file that is replaced while it is inde
       leat::task_group group;
       group.spawn([](world& there, const std::string& all, std::int64_t time) -> task<> {
         co_await leat::sleep_for(std::chrono::microseconds(there.random().uniform_below(3000)));
-        there.files().set_time(there.now(), time);
+        there.files().set_time(there.now(), leat::wall_time_point(std::chrono::nanoseconds(time)));
         there.files().write_file("/a", all);
       }(here, bytes, then.modified_ns));
       const outcome o = co_await outcome_of(

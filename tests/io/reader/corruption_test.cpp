@@ -3,13 +3,14 @@
 #include "leat/io/reader/corruption.hpp"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/reader/quarantine_log.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
@@ -75,7 +76,7 @@ template <class Reader = leat::tfrecord_reader>
 outcome read(const std::string& path, typename Reader::options_type options) {
   outcome o;
   try {
-    leat::sync_wait(read_into<Reader>(o, path, options));
+    leat::block_on(read_into<Reader>(o, path, options));
   } catch (const leat::failure& e) {
     o.error = e.what();
   }
@@ -134,7 +135,7 @@ TEST_CASE("corruption: fails by default, and the error repeats", "[io]") {
   const temp_dir dir;
   std::string bytes = framed(records(5));
   bytes[2 * frame + 50] ^= 1;
-  leat::sync_wait([](std::string path) -> task<> {
+  leat::block_on([](std::string path) -> task<> {
     auto reader = co_await leat::tfrecord_reader::open(path);
     leat::record_batch batch;
     REQUIRE(co_await reader->read_batch(batch));
@@ -250,7 +251,7 @@ TEST_CASE("corruption: max_held limits the memory of resync in a compressed file
     auto options = with(corruption_policy::resync);
     options.corruption.max_held = held;
     CHECK(read(dir.write("plain", bytes), options).initials == "bc");
-    options.compression_type = leat::compression::gzip;
+    options.compression = leat::compression::gzip;
     const outcome o = read(dir.write("gzip", leat_test::zlib_deflated(bytes)), options);
     CHECK(o.error.empty());
     CHECK(o.initials == (held >= 3000 ? "bc" : held >= 2000 ? "c" : ""));
@@ -418,7 +419,7 @@ TEST_CASE("quarantine_log: appends a line of JSON for each report", "[io]") {
   const std::string path = dir.write("f\n\"x\"", bytes);
   const std::string log_path = dir / "log.jsonl";
   for (int round = 0; round < 2; ++round) {
-    leat::sync_wait([](std::string file, std::string where) -> task<> {
+    leat::block_on([](std::string file, std::string where) -> task<> {
       leat::tfrecord_reader_options options;
       options.corruption.policy = corruption_policy::resync;
       options.corruption.log = co_await leat::quarantine_log::open(where);
@@ -429,7 +430,7 @@ TEST_CASE("quarantine_log: appends a line of JSON for each report", "[io]") {
     }(path, log_path));
   }
   std::vector<nlohmann::json> lines;
-  for (const std::string& line : leat::sync_wait(leat_test::read_lines(log_path))) {
+  for (const std::string& line : leat::block_on(leat_test::read_lines(log_path))) {
     lines.push_back(nlohmann::json::parse(line));
   }
   REQUIRE(lines.size() == 4);
@@ -441,6 +442,22 @@ TEST_CASE("quarantine_log: appends a line of JSON for each report", "[io]") {
   CHECK(lines[0]["transient"] == false);
   CHECK(lines[0]["expected"].get<std::string>().starts_with("0x"));
   CHECK(lines[1]["record"] == 3);
+}
+
+TEST_CASE("corruption: memory limits of a search are settings of the reader", "[io]") {
+  leat::tfrecord_reader_options o;
+  o.corruption.max_held = 9;
+  const auto settings = [&o] {
+    std::map<std::string, std::uint64_t> all;
+    leat::tfrecord_reader::for_each_setting(
+        o, [&all](const char* name, std::uint64_t value) { all[name] = value; });
+    return all;
+  };
+  CHECK(settings().at("max_record_size") == o.max_record_size);
+  CHECK(settings().at("corruption.policy") == 0);
+  CHECK(!settings().contains("corruption.max_held"));
+  o.corruption.policy = corruption_policy::resync;
+  CHECK(settings().at("corruption.max_held") == 9);
 }
 
 }  // namespace corruption_test

@@ -9,7 +9,7 @@
 #include <catch2/catch.hpp>
 
 #include "fuzz/in_memory.hpp"
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/base/random.hpp"
 #include "leat/codec/csv/csv_decoder.hpp"
 #include "support/effort.hpp"
@@ -92,7 +92,7 @@ TEST_CASE("csv_reader: names the record and the byte of a wrong quote", "[io]") 
 
 TEST_CASE("csv_reader: an error follows the intact records, and repeats", "[io]") {
   const temp_dir dir;
-  leat::sync_wait([](std::string path) -> task<> {
+  leat::block_on([](std::string path) -> task<> {
     auto reader = co_await csv_reader::open(path);
     leat::record_batch batch;
     const bool more = co_await reader->read_batch(batch);
@@ -210,7 +210,7 @@ TEST_CASE("csv_reader: continues at any position", "[io]") {
   const temp_dir dir;
   const std::string path =
       dir.write("a", "\xEF\xBB\xBFh\n1,\"a\nb\"\n\n2,c\r\n3,\"\"\"\"\r4,\"x,\ny\"");
-  leat::sync_wait([](std::string p) -> task<> {
+  leat::block_on([](std::string p) -> task<> {
     const read_outcome all = co_await leat_test::read_outcome_of<csv_reader>(p, {});
     REQUIRE(all.records.size() == 5);
     auto reader = co_await csv_reader::open(p);
@@ -239,7 +239,7 @@ TEST_CASE("csv_reader: does not search the start of a long record again with eac
 
 TEST_CASE("csv_reader: csv_decoder decodes the records", "[io]") {
   const temp_dir dir;
-  leat::sync_wait([](std::string path) -> task<> {
+  leat::block_on([](std::string path) -> task<> {
     const leat::csv_decoder decoder({leat::csv_column::required(leat::dtype::int64),
                                      leat::csv_column::required(leat::dtype::string)});
     auto reader = co_await csv_reader::open(path, {.skip_header_records = 1});

@@ -19,7 +19,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
@@ -86,8 +86,8 @@ TEST_CASE("file_prefetcher: returns complete files in order, cached or not", "[i
   const std::vector<std::string> paths = make_files(dir, 200);
   for (const std::size_t depth : std::vector<std::size_t>{1, 7, 64, 500}) {
     evict(paths);
-    check_all(leat::sync_wait(read_list(paths, {.depth = depth})), paths);
-    check_all(leat::sync_wait(read_list(paths, {.depth = depth})), paths);
+    check_all(leat::block_on(read_list(paths, {.depth = depth})), paths);
+    check_all(leat::block_on(read_list(paths, {.depth = depth})), paths);
   }
 }
 
@@ -103,12 +103,12 @@ TEST_CASE("file_prefetcher: direct reads return the same for any contents of the
   }
   for (const std::size_t depth : std::vector<std::size_t>{1, 3, 64}) {
     for (const std::size_t ahead : std::vector<std::size_t>{1, 200'000, 64 << 20}) {
-      const contents all = leat::sync_wait(
+      const contents all = leat::block_on(
           read_list(paths, {.depth = depth, .max_bytes_ahead = ahead, .direct = true}));
       CHECK((all == expected));
     }
   }
-  const contents made_up = leat::sync_wait(read_list({"/proc/self/status"}, {.direct = true}));
+  const contents made_up = leat::block_on(read_list({"/proc/self/status"}, {.direct = true}));
   CHECK(made_up[0].second.starts_with("Name:"));
 }
 
@@ -118,7 +118,7 @@ TEST_CASE("file_prefetcher: a file that cannot be read is a result that names it
   REQUIRE(::mkfifo((dir / "pipe").c_str(), 0600) == 0);
   const std::vector<std::string> paths = {
       good[0], dir / "no", good[1], dir / ".", dir / "pipe", std::string("a\0b", 3), good[2]};
-  const contents all = leat::sync_wait(read_list(paths));
+  const contents all = leat::block_on(read_list(paths));
   REQUIRE(all.size() == paths.size());
   CHECK(all[0].second == text_of(0));
   CHECK(all[1].second.starts_with("error: " + (dir / "no") + ": cannot open"));
@@ -134,7 +134,7 @@ TEST_CASE("file_prefetcher: after an error, later files are returned only when t
   const temp_dir dir;
   std::vector<std::string> paths = make_files(dir, 5);
   paths[2] = dir / "no";
-  leat::sync_wait([](std::vector<std::string> all, const temp_dir& place) -> task<> {
+  leat::block_on([](std::vector<std::string> all, const temp_dir& place) -> task<> {
     file_prefetcher files(all, {.stop_on_first_error = true});
     loaded_file file;
     int read = 0;
@@ -162,16 +162,16 @@ TEST_CASE("file_prefetcher: reads files without a size within the limits", "[io]
   const temp_dir dir;
   const std::string large = dir.write("large", std::string(3'000'000, 'x'));
   const std::string empty = dir.write("empty", "");
-  CHECK(leat::sync_wait(read_list({large}))[0].second.size() == 3'000'000);
-  CHECK(leat::sync_wait(read_list({empty}))[0].second.empty());
+  CHECK(leat::block_on(read_list({large}))[0].second.size() == 3'000'000);
+  CHECK(leat::block_on(read_list({empty}))[0].second.empty());
   // The kernel states a size of 0 for these files. The second one is larger than the initial
   // buffer.
-  CHECK(leat::sync_wait(read_list({"/proc/self/status"}))[0].second.starts_with("Name:"));
-  CHECK(leat::sync_wait(read_list({"/proc/kallsyms"}))[0].second.size() > 200'000);
+  CHECK(leat::block_on(read_list({"/proc/self/status"}))[0].second.starts_with("Name:"));
+  CHECK(leat::block_on(read_list({"/proc/kallsyms"}))[0].second.size() > 200'000);
   const file_prefetcher_options small{.max_file_size = 1000};
-  CHECK(leat::sync_wait(read_list({large}, small))[0].second.find("above the limit") !=
+  CHECK(leat::block_on(read_list({large}, small))[0].second.find("above the limit") !=
         std::string::npos);
-  CHECK(leat::sync_wait(read_list({"/proc/kallsyms"}, small))[0].second.find("above the limit") !=
+  CHECK(leat::block_on(read_list({"/proc/kallsyms"}, small))[0].second.find("above the limit") !=
         std::string::npos);
   for (const std::size_t wrong : {std::size_t{0}, SIZE_MAX}) {
     CHECK_THROWS_WITH(
@@ -188,7 +188,7 @@ TEST_CASE("file_prefetcher: reads ahead within its limit", "[io]") {
   }
   evict(paths);
   // With a limit below the size of one file, the files are read one at a time.
-  const contents all = leat::sync_wait(read_list(paths, {.depth = 30, .max_bytes_ahead = 500'000}));
+  const contents all = leat::block_on(read_list(paths, {.depth = 30, .max_bytes_ahead = 500'000}));
   REQUIRE(all.size() == paths.size());
   for (const auto& [path, text] : all) CHECK(text.size() == 1'000'000);
 }
@@ -197,7 +197,7 @@ TEST_CASE("file_prefetcher: accepts paths one by one", "[io]") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 50);
   evict(paths);
-  leat::sync_wait([](std::vector<std::string> all) -> task<> {
+  leat::block_on([](std::vector<std::string> all) -> task<> {
     file_prefetcher files(file_prefetcher_options{.depth = 8});
     loaded_file file;
     CHECK_FALSE(co_await files.next(file));
@@ -223,7 +223,7 @@ TEST_CASE("file_prefetcher: accepts paths one by one", "[io]") {
 TEST_CASE("file_prefetcher: files outlive their reader", "[io]") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 20);
-  leat::sync_wait([](std::vector<std::string> all) -> task<> {
+  leat::block_on([](std::vector<std::string> all) -> task<> {
     std::map<std::string, loaded_file> kept;
     {
       file_prefetcher files(all);
@@ -239,11 +239,11 @@ TEST_CASE("file_prefetcher: files outlive their reader", "[io]") {
 TEST_CASE("file_prefetcher: destruction leaks no descriptor", "[io]") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 100);
-  leat::sync_wait(read_list(paths));  // creates cached objects
+  leat::block_on(read_list(paths));  // creates cached objects
   const std::size_t before = leat_test::open_descriptors();
   for (int round = 0; round < 10; ++round) {
     evict(paths);
-    leat::sync_wait([](std::vector<std::string> all) -> task<> {
+    leat::block_on([](std::vector<std::string> all) -> task<> {
       file_prefetcher files(all);
       loaded_file file;
       for (int i = 0; i < 3; ++i) co_await files.next(file);
@@ -256,7 +256,7 @@ TEST_CASE("file_prefetcher: a stop loses no file", "[io]") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 40);
   evict(paths);
-  leat::sync_wait([](std::vector<std::string> expected) -> task<> {
+  leat::block_on([](std::vector<std::string> expected) -> task<> {
     file_prefetcher files(expected, {.depth = 4});
     contents all;
     const auto read_on = [](file_prefetcher& from, contents& to, leat::task_group& g) -> task<> {
@@ -294,7 +294,7 @@ TEST_CASE("file_prefetcher: lets other tasks run while it reads cached files", "
     done = true;
     co_await group.join();
   };
-  leat::sync_wait(both());
+  leat::block_on(both());
   check_all(all, paths);
   CHECK(turns >= 10);  // 256 KiB each, and the rest of the last file
 }
@@ -346,7 +346,7 @@ TEST_CASE("file_prefetcher: a cached file needs only open, fstat, read and close
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 20);
   const std::string said =
-      leat_test::run_in_child([&] { return leat::sync_wait(read_without_set_flags(paths)); });
+      leat_test::run_in_child([&] { return leat::block_on(read_without_set_flags(paths)); });
   if (said != "20") WARN(said);
   CHECK((said == "20" || said == "not cached" || said == "no filter"));
 }
@@ -358,7 +358,7 @@ TEST_CASE("file_prefetcher: few descriptors are enough", "[io]") {
   const std::string said = leat_test::run_in_child([&] {
     const rlimit few{leat_test::open_descriptors() + 12, leat_test::open_descriptors() + 12};
     ::setrlimit(RLIMIT_NOFILE, &few);
-    const contents all = leat::sync_wait(read_list(paths));
+    const contents all = leat::block_on(read_list(paths));
     std::size_t right = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (all[i].second == text_of(static_cast<int>(i))) ++right;

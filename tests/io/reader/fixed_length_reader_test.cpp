@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
@@ -40,10 +40,10 @@ task<result> read_all(std::string path, options o) {
 // Checks that the result does not depend on the size of the chunks.
 result read(const temp_dir& dir, const std::string& contents, options o) {
   const std::string path = dir.write("f", contents);
-  const result whole = leat::sync_wait(read_all(path, o));
+  const result whole = leat::block_on(read_all(path, o));
   for (const std::size_t size : {1U, 2U, 3U, 5U, 8U}) {
     o.read.chunk_size = size;
-    const result pieces = leat::sync_wait(read_all(path, o));
+    const result pieces = leat::block_on(read_all(path, o));
     REQUIRE(pieces.records == whole.records);
     REQUIRE(pieces.keys == whole.keys);
     REQUIRE(pieces.statistics.left_over == whole.statistics.left_over);
@@ -54,7 +54,7 @@ result read(const temp_dir& dir, const std::string& contents, options o) {
 std::string error_of(const temp_dir& dir, const std::string& contents, const options& o,
                      errc expected) {
   try {
-    leat::sync_wait(read_all(dir.write("f", contents), o));
+    leat::block_on(read_all(dir.write("f", contents), o));
   } catch (const leat::failure& e) {
     CHECK(e.code() == expected);
     return e.what();
@@ -155,7 +155,7 @@ TEST_CASE("fixed_length_reader: refuses a size out of range and names the option
 
 TEST_CASE("fixed_length_reader: seek goes to any record, forwards and backwards", "[io]") {
   const temp_dir dir;
-  leat::sync_wait([](std::string path) -> task<> {
+  leat::block_on([](std::string path) -> task<> {
     auto reader = co_await leat::fixed_length_reader::open(path, upstream);
     leat::record_batch batch;
     for (const std::uint64_t i : {3U, 6U, 0U, 5U, 5U}) {

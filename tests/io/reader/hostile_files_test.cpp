@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 #include <sys/stat.h>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/base/error.hpp"
 #include "leat/io/index/tfrecord_file.hpp"
 #include "leat/io/reader/fixed_length_reader.hpp"
@@ -48,7 +48,7 @@ task<> open_by_index(std::string path) { co_await leat::tfrecord_file::open(path
 
 std::string error_of(task<> t) {
   try {
-    leat::sync_wait(std::move(t));
+    leat::block_on(std::move(t));
   } catch (const leat::failure& e) {
     return e.what();
   }
@@ -58,7 +58,7 @@ std::string error_of(task<> t) {
 // Returns the message for a file of the wrong kind.
 std::string precondition_of(task<> t) {
   try {
-    leat::sync_wait(std::move(t));
+    leat::block_on(std::move(t));
   } catch (const leat::failure& e) {
     CHECK(e.code() == leat::errc::failed_precondition);
     return e.what();
@@ -79,7 +79,7 @@ TEST_CASE("files: readers and writers refuse a directory", "[io]") {
   CHECK(contains(error_of(open_by_index(path)), path));
   CHECK(contains(error_of(write_one<leat::tfrecord_appender>(path)), path));
   CHECK(contains(error_of(write_one<leat::tfrecord_writer>(path)), path));
-  CHECK(leat::sync_wait(leat::list_directory(dir.path())) == std::vector<std::string>{"folder"});
+  CHECK(leat::block_on(leat::list_directory(dir.path())) == std::vector<std::string>{"folder"});
 }
 
 TEST_CASE("files: refuses a pipe for random access and never replaces it", "[io]") {
@@ -90,7 +90,7 @@ TEST_CASE("files: refuses a pipe for random access and never replaces it", "[io]
   CHECK(contains(error_of(write_one<leat::tfrecord_appender>(path)), path));
   CHECK(contains(error_of(write_one<leat::tfrecord_writer>(path)), path + ": not a regular file"));
   CHECK(std::filesystem::is_fifo(path));
-  CHECK(leat::sync_wait(leat::list_directory(dir.path())) == std::vector<std::string>{"pipe"});
+  CHECK(leat::block_on(leat::list_directory(dir.path())) == std::vector<std::string>{"pipe"});
 }
 
 template <class Reader>
@@ -123,7 +123,7 @@ TEST_CASE("files: resolves dots in a path, also out of a directory", "[io]") {
   for (int i = 0; i < 50; ++i) to_root += "/..";
   for (const std::string& to_it :
        {dir / "folder/../f", dir / "folder/.././folder/../f", dir.path() + to_root + path}) {
-    const auto read = leat::sync_wait(leat_test::read_outcome_of<leat::tfrecord_reader>(to_it, {}));
+    const auto read = leat::block_on(leat_test::read_outcome_of<leat::tfrecord_reader>(to_it, {}));
     CHECK(read.records == std::vector<std::string>{"a record"});
   }
   CHECK(contains(error_of(read_all<leat::tfrecord_reader>(dir / "none/../f")), "none/../f"));
@@ -163,7 +163,7 @@ TEST_CASE("files: every reader reports a file that becomes shorter", "[io]") {
   leat::fixed_length_reader_options lengths;
   lengths.record_size = 10;
   leat::line_reader_options gzip;
-  gzip.compression_type = leat::compression::gzip;
+  gzip.compression = leat::compression::gzip;
   gzip.read.chunk_size = 64;
   for (const std::string& said :
        {error_of_shrinking<leat::tfrecord_reader>(records, {}),

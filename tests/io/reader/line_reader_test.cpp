@@ -10,7 +10,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/task_group.hpp"
 #include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
@@ -35,7 +35,7 @@ task<lines> read_all(std::string path, leat::line_reader_options options = {}) {
 
 std::string error_of(const std::string& path, leat::line_reader_options options, errc expected) {
   try {
-    leat::sync_wait(read_all(path, options));
+    leat::block_on(read_all(path, options));
   } catch (const leat::failure& e) {
     CHECK(e.code() == expected);
     return e.what();
@@ -52,25 +52,25 @@ std::string text_of(int count) {
 
 TEST_CASE("line_reader: reads lines with and without a final line end", "[io]") {
   const temp_dir dir;
-  CHECK(leat::sync_wait(read_all(dir.write("a", "one\ntwo\r\n\nfour"))) ==
+  CHECK(leat::block_on(read_all(dir.write("a", "one\ntwo\r\n\nfour"))) ==
         lines{"one", "two", "", "four"});
-  CHECK(leat::sync_wait(read_all(dir.write("b", "one\n"))) == lines{"one"});
-  CHECK(leat::sync_wait(read_all(dir.write("c", ""))).empty());
-  CHECK(leat::sync_wait(read_all(dir.write("d", "\n"))) == lines{""});
-  CHECK(leat::sync_wait(read_all(dir.write("e", "a\n\r"))) == lines{"a", ""});
+  CHECK(leat::block_on(read_all(dir.write("b", "one\n"))) == lines{"one"});
+  CHECK(leat::block_on(read_all(dir.write("c", ""))).empty());
+  CHECK(leat::block_on(read_all(dir.write("d", "\n"))) == lines{""});
+  CHECK(leat::block_on(read_all(dir.write("e", "a\n\r"))) == lines{"a", ""});
 }
 
 TEST_CASE("line_reader: separates lines from their ends", "[io]") {
   const temp_dir dir;
   const auto lines_of = [&](const std::string& text) {
-    return leat::sync_wait(read_all(dir.write("f", text)));
+    return leat::block_on(read_all(dir.write("f", text)));
   };
   CHECK(lines_of("a\rb\n") == lines{"a\rb"});
   CHECK(lines_of("a\r\r\n") == lines{"a\r"});
   CHECK(lines_of("abc\r") == lines{"abc"});
   const std::string nul("x\0y\n", 4);
   CHECK(lines_of(nul) == lines{nul.substr(0, 3)});
-  leat::sync_wait([](std::string path) -> task<> {
+  leat::block_on([](std::string path) -> task<> {
     auto reader = co_await leat::line_reader::open(path);
     leat::line_batch batch;
     const bool more = co_await reader->read_batch(batch);
@@ -87,8 +87,8 @@ TEST_CASE("line_reader: reads with buffers of any size, and the end repeats", "[
   for (std::size_t size = 1; size <= 21; ++size) {
     leat::line_reader_options options;
     options.read.chunk_size = size <= 20 ? size : 65536;
-    CHECK(leat::sync_wait(read_all(path, options)) == lines{"line one", "line two", "line three"});
-    leat::sync_wait([](std::string p, leat::line_reader_options o) -> task<> {
+    CHECK(leat::block_on(read_all(path, options)) == lines{"line one", "line two", "line three"});
+    leat::block_on([](std::string p, leat::line_reader_options o) -> task<> {
       auto reader = co_await leat::line_reader::open(p, o);
       leat::line_batch batch;
       for (bool more = true; more;) more = co_await reader->read_batch(batch);
@@ -103,11 +103,11 @@ TEST_CASE("line_reader: reads with buffers of any size, and the end repeats", "[
 TEST_CASE("line_reader: every chunk size gives the same lines", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", text_of(300) + "last");
-  const lines expected = leat::sync_wait(read_all(path));
+  const lines expected = leat::block_on(read_all(path));
   CHECK(expected.size() == 301);
   for (const std::size_t size : {1U, 2U, 3U, 7U, 16U, 100U, 4096U, 5000U}) {
     for (const std::size_t depth : {1U, 4U}) {
-      REQUIRE(leat::sync_wait(read_all(path, {.read = {.chunk_size = size, .depth = depth}})) ==
+      REQUIRE(leat::block_on(read_all(path, {.read = {.chunk_size = size, .depth = depth}})) ==
               expected);
     }
   }
@@ -117,7 +117,7 @@ TEST_CASE("line_reader: lines longer than many chunks", "[io]") {
   const temp_dir dir;
   const std::string path =
       dir.write("a", std::string(100'000, 'x') + "\n" + std::string(50'000, 'y'));
-  const lines got = leat::sync_wait(read_all(path, {.read = {.chunk_size = 1000}}));
+  const lines got = leat::block_on(read_all(path, {.read = {.chunk_size = 1000}}));
   REQUIRE(got.size() == 2);
   CHECK(got[0].size() == 100'000);
   CHECK(got[1].size() == 50'000);
@@ -126,7 +126,7 @@ TEST_CASE("line_reader: lines longer than many chunks", "[io]") {
 TEST_CASE("line_reader: skips header lines, but counts them in positions", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", "h1\nh2\nfirst\nsecond\n");
-  leat::sync_wait([](std::string p) -> task<> {
+  leat::block_on([](std::string p) -> task<> {
     auto reader = co_await leat::line_reader::open(p, {.skip_header_lines = 2});
     leat::line_batch batch;
     const bool more = co_await reader->read_batch(batch);
@@ -136,14 +136,14 @@ TEST_CASE("line_reader: skips header lines, but counts them in positions", "[io]
     CHECK(batch.position(1).offset == 12);
     CHECK(batch.position(1).path == p);
   }(path));
-  CHECK(leat::sync_wait(read_all(path, {.skip_header_lines = 9})).empty());
+  CHECK(leat::block_on(read_all(path, {.skip_header_lines = 9})).empty());
 }
 
 TEST_CASE("line_reader: a line above the limit is an error with its position after earlier lines",
           "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", "short\n" + std::string(50, 'x') + "\nshort\n");
-  leat::sync_wait([](std::string p) -> task<> {
+  leat::block_on([](std::string p) -> task<> {
     auto reader = co_await leat::line_reader::open(p, {.max_line_size = 20});
     leat::line_batch batch;
     const bool more = co_await reader->read_batch(batch);
@@ -170,7 +170,7 @@ TEST_CASE("line_reader: the limit applies to the line, not to chunks", "[io]") {
   const std::string does_not = dir.write("does_not", "abcd\r\nabcde\r\n");
   for (std::size_t chunk = 1; chunk < 12; ++chunk) {
     const leat::line_reader_options options{.max_line_size = 4, .read = {.chunk_size = chunk}};
-    CHECK(leat::sync_wait(read_all(fits, options)) == lines{"abcd", "abcd", "abcd"});
+    CHECK(leat::block_on(read_all(fits, options)) == lines{"abcd", "abcd", "abcd"});
     CHECK(error_of(does_not, options, errc::resource_exhausted).find("line 2 at offset 6") !=
           std::string::npos);
   }
@@ -206,7 +206,7 @@ TEST_CASE("line_reader: counts each skipped line for any chunks", "[io]") {
                           "no line 5 at 46, 14"};
   for (std::size_t chunk = 1; chunk < 70; ++chunk) {
     INFO("chunks of " << chunk);
-    CHECK(leat::sync_wait(places(chunk)) == expected);
+    CHECK(leat::block_on(places(chunk)) == expected);
   }
 }
 
@@ -223,7 +223,7 @@ TEST_CASE("line_reader: a pipe is read until it ends", "[io]") {
   const std::string path = dir / "pipe";
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   std::jthread writer([&] { std::ofstream(path) << text_of(2000); });
-  CHECK(leat::sync_wait(read_all(path)).size() == 2000);
+  CHECK(leat::block_on(read_all(path)).size() == 2000);
 }
 
 TEST_CASE("line_reader: a file that becomes shorter is an error", "[io]") {
@@ -231,7 +231,7 @@ TEST_CASE("line_reader: a file that becomes shorter is an error", "[io]") {
   const std::string path = dir.write("a", text_of(1000));
   std::string what;
   try {
-    leat::sync_wait([](std::string p) -> task<> {
+    leat::block_on([](std::string p) -> task<> {
       auto reader = co_await leat::line_reader::open(p, {.read = {.chunk_size = 512, .depth = 1}});
       leat::line_batch batch;
       co_await reader->read_batch(batch);
@@ -249,7 +249,7 @@ TEST_CASE("line_reader: refuses a file that is truncated while it is read", "[io
   std::string text;
   for (int i = 0; i < 100'000; ++i) text += std::to_string(1'000'000 + i) + "\n";
   const std::string path = dir.write("a", text);
-  leat::sync_wait([](std::string p) -> task<> {
+  leat::block_on([](std::string p) -> task<> {
     auto reader = co_await leat::line_reader::open(p, {.read = {.chunk_size = 4096, .depth = 4}});
     leat::line_batch batch;
     int next = 1'000'000;
@@ -282,7 +282,7 @@ TEST_CASE("line_reader: a file that grows from nothing is read in order", "[io]"
         if (i % 7 == 0) out.flush();
       }
     });
-    const lines all = leat::sync_wait(read_all(path, {.read = {.chunk_size = 64}}));
+    const lines all = leat::block_on(read_all(path, {.read = {.chunk_size = 64}}));
     writer.join();
     // The lines up to the current end of the file: each in its position, the last one possibly cut.
     for (std::size_t i = 0; i + 1 < all.size(); ++i) {
@@ -297,7 +297,7 @@ TEST_CASE("line_reader: names options out of range", "[io]") {
   const auto minus_one = static_cast<std::size_t>(-1);
   CHECK(error_of(path, {.skip_header_lines = minus_one}, errc::invalid_argument)
             .find("skip_header_lines is 18446744073709551615") != std::string::npos);
-  CHECK(leat::sync_wait(read_all(path, {.skip_header_lines = minus_one / 2})).empty());
+  CHECK(leat::block_on(read_all(path, {.skip_header_lines = minus_one / 2})).empty());
   CHECK(error_of(path, {.max_line_size = 0}, errc::invalid_argument).find("max_line_size") !=
         std::string::npos);
   for (const std::size_t wrong : {std::size_t{0}, SIZE_MAX, SIZE_MAX - 4095}) {
@@ -307,13 +307,13 @@ TEST_CASE("line_reader: names options out of range", "[io]") {
           std::string::npos);
   }
   const leat::line_reader_options whole{.read = {.chunk_size = std::size_t{1} << 30}};
-  CHECK(leat::sync_wait(read_all(path, whole)) == lines{"one", "two"});
+  CHECK(leat::block_on(read_all(path, whole)) == lines{"one", "two"});
 }
 
 TEST_CASE("line_reader: batches outlive their reader", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", text_of(5000));
-  leat::sync_wait([](std::string p) -> task<> {
+  leat::block_on([](std::string p) -> task<> {
     std::vector<leat::line_batch> kept;
     {
       auto reader = co_await leat::line_reader::open(p, {.read = {.chunk_size = 4096}});
@@ -355,7 +355,7 @@ TEST_CASE("line_reader: a stop ends a read that waits, and nothing is lost", "[i
     }
   };
   bool cancelled = false;
-  leat::sync_wait([](std::string p, bool& c, std::promise<void>& end) -> task<> {
+  leat::block_on([](std::string p, bool& c, std::promise<void>& end) -> task<> {
     leat::task_group g;
     bool opened = false;
     g.spawn(reading::run(p, opened, c));

@@ -63,7 +63,7 @@ TEST_CASE("tfrecord_reader: timers are served while corrupt records are skipped"
   }
   const std::string path = dir.write("records", records);
   slow_call call;
-  leat::sync_wait([](const std::string& from, slow_call& f) -> task<> {
+  leat::block_on([](const std::string& from, slow_call& f) -> task<> {
     auto reader = co_await leat::tfrecord_reader::open(
         from, {.corruption = {.policy = leat::corruption_policy::skip_record,
                               .on_report = [&f](const leat::corruption_report&) { f(); }}});

@@ -58,7 +58,7 @@ outcome read(const std::string& bytes, way how, leat::tfrecord_reader_options op
   } else {
     w.files().write_file("/f", how == way::gzip ? leat_test::zlib_deflated(bytes) : bytes);
   }
-  if (how == way::gzip) options.compression_type = leat::compression::gzip;
+  if (how == way::gzip) options.compression = leat::compression::gzip;
   w.run([&](leat::sim::world&) -> task<> {
     o.read = co_await leat_test::read_outcome_of<leat::tfrecord_reader>("/f", options);
   });

@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/io/reader/identity_reader.hpp"
 #include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
@@ -28,15 +28,15 @@ task<std::string> read_one(std::string path, leat::whole_file_reader_options opt
 
 TEST_CASE("whole_file_reader: each file is one record, also if it is empty", "[io]") {
   const temp_dir dir;
-  CHECK(leat::sync_wait(read_one(dir.write("a", "One\na\nb\n"))) == "One\na\nb\n");
-  CHECK(leat::sync_wait(read_one(dir.write("b", ""))).empty());
+  CHECK(leat::block_on(read_one(dir.write("a", "One\na\nb\n"))) == "One\na\nb\n");
+  CHECK(leat::block_on(read_one(dir.write("b", ""))).empty());
   const std::string large(3'000'000, 'x');
   const std::string path = dir.write("c", large);
-  CHECK(leat::sync_wait(read_one(path)) == large);
+  CHECK(leat::block_on(read_one(path)) == large);
 }
 
 TEST_CASE("whole_file_reader: a file without a size is read to its end", "[io]") {
-  leat::sync_wait([]() -> task<> {
+  leat::block_on([]() -> task<> {
     auto reader = co_await leat::whole_file_reader::open("/proc/self/status");
     leat::record_batch batch;
     REQUIRE(co_await reader->read_batch(batch));
@@ -49,7 +49,7 @@ TEST_CASE("whole_file_reader: a file above the limit is refused", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", std::string(1001, 'x'));
   try {
-    leat::sync_wait(read_one(path, {.max_file_size = 1000}));
+    leat::block_on(read_one(path, {.max_file_size = 1000}));
     FAIL("no error");
   } catch (const leat::failure& e) {
     CHECK(e.code() == errc::resource_exhausted);
@@ -60,7 +60,7 @@ TEST_CASE("whole_file_reader: a file above the limit is refused", "[io]") {
 }
 
 TEST_CASE("identity_reader: the name is the record", "[io]") {
-  leat::sync_wait([]() -> task<> {
+  leat::block_on([]() -> task<> {
     auto reader = co_await leat::identity_reader::open("nowhere/a name");
     leat::record_batch batch;
     CHECK(co_await reader->read_batch(batch));

@@ -11,7 +11,7 @@
 #include <catch2/catch.hpp>
 #include <zlib.h>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/io/reader/fixed_length_reader.hpp"
@@ -81,7 +81,7 @@ task<texts> read_all(std::string path, typename Reader::options_type options) {
 
 template <class Reader>
 texts read(const std::string& path, typename Reader::options_type options) {
-  return leat::sync_wait(read_all<Reader>(path, options));
+  return leat::block_on(read_all<Reader>(path, options));
 }
 
 template <class Reader>
@@ -106,9 +106,9 @@ texts check_formats(const temp_dir& dir, const std::string& plain,
     const std::string path = dir.write("compressed", deflated(plain, format));
     for (const std::size_t size : {1U, 2U, 3U, 7U, 20U, 1000U, 65536U}) {
       options.read.chunk_size = size;
-      options.compression_type = format;
+      options.compression = format;
       REQUIRE(read<Reader>(path, options) == expected);
-      options.compression_type = std::nullopt;
+      options.compression = std::nullopt;
       REQUIRE(read<Reader>(path, options) == expected);
       REQUIRE(read<Reader>(dir / "plain", options) == expected);
     }
@@ -126,7 +126,7 @@ std::string unhex(std::string_view digits) {
 
 leat::tfrecord_reader_options as(compression format) {
   leat::tfrecord_reader_options o;
-  o.compression_type = format;
+  o.compression = format;
   return o;
 }
 
@@ -164,7 +164,7 @@ TEST_CASE("compressed: detects zlib with a small window, but not similar text", 
   std::string long_text = "one\n";
   for (int i = 0; long_text.size() < 20'000; ++i) long_text += std::to_string(i * 7919L) + "\n";
   leat::line_reader_options options;
-  options.compression_type = std::nullopt;
+  options.compression = std::nullopt;
   for (const std::size_t size : {std::size_t{1}, std::size_t{100}, std::size_t{65536}}) {
     const bool too_slow = leat_test::slow_build && size == 1;
     const std::string text = too_slow ? long_text.substr(0, 2'000) : long_text;
@@ -244,7 +244,7 @@ TEST_CASE("compressed: a truncated file is always an error", "[io]") {
   leat::line_reader_options lines;
   for (const compression format : {compression::zlib, compression::gzip}) {
     const std::string whole = deflated("one\ntwo\nthree\n", format);
-    lines.compression_type = format;
+    lines.compression = format;
     for (std::size_t size = 1; size < whole.size(); ++size) {
       const std::string path = dir.write("cut", whole.substr(0, size));
       REQUIRE(error_of<leat::line_reader>(path, lines, errc::data_loss) != "no error");
@@ -259,11 +259,11 @@ TEST_CASE("compressed: a file of 0 bytes is empty with every compression", "[io]
        {std::optional<compression>(), std::optional(compression::none),
         std::optional(compression::zlib), std::optional(compression::gzip)}) {
     leat::line_reader_options lines;
-    lines.compression_type = type;
-    CHECK(leat::sync_wait(leat_test::read_lines(path, lines)).empty());
+    lines.compression = type;
+    CHECK(leat::block_on(leat_test::read_lines(path, lines)).empty());
     leat::tfrecord_reader_options records;
-    records.compression_type = type;
-    CHECK(leat::sync_wait(leat_test::read_records(path, records)).empty());
+    records.compression = type;
+    CHECK(leat::block_on(leat_test::read_records(path, records)).empty());
   }
 }
 
@@ -273,8 +273,8 @@ TEST_CASE("compressed: readers detect compression by default", "[io]") {
   const std::string plain = leat_test::joined(lines);
   for (const compression format : {compression::zlib, compression::gzip}) {
     const std::string path = dir.write("a", deflated(plain, format));
-    CHECK(leat::sync_wait(leat_test::read_lines(path)) == lines);
-    leat::sync_wait([](std::string p, std::string expected) -> task<> {
+    CHECK(leat::block_on(leat_test::read_lines(path)) == lines);
+    leat::block_on([](std::string p, std::string expected) -> task<> {
       auto whole = co_await leat::whole_file_reader::open(p);
       leat::record_batch batch;
       const bool more = co_await whole->read_batch(batch);
@@ -290,9 +290,9 @@ TEST_CASE("compressed: readers detect compression by default", "[io]") {
     }(path, plain));
   }
   leat::line_reader_options as_is;
-  as_is.compression_type = compression::none;
+  as_is.compression = compression::none;
   const std::string path = dir.write("a", deflated(plain, compression::gzip));
-  CHECK(leat::sync_wait(leat_test::read_lines(path, as_is)) != lines);
+  CHECK(leat::block_on(leat_test::read_lines(path, as_is)) != lines);
 }
 
 TEST_CASE("compressed: tolerate_truncated_tail ends a truncated stream and reports it", "[io]") {
@@ -310,14 +310,14 @@ TEST_CASE("compressed: tolerate_truncated_tail ends a truncated stream and repor
     INFO(size);
     const std::string path = dir.write("cut", whole.substr(0, size));
     leat::tfrecord_reader_options options;
-    options.compression_type = compression::gzip;
+    options.compression = compression::gzip;
     CHECK(error_of<leat::tfrecord_reader>(path, options, errc::data_loss) != "no error");
     std::vector<std::string> reports;
     options.tolerate_truncated_tail = true;
     options.corruption.on_report = [&](const leat::corruption_report& r) {
       reports.push_back(r.what);
     };
-    const leat_test::texts got = leat::sync_wait(leat_test::read_records(path, options));
+    const leat_test::texts got = leat::block_on(leat_test::read_records(path, options));
     REQUIRE(got.size() <= records.size());
     CHECK(std::equal(got.begin(), got.end(), records.begin()));
     if (size + 8 >= whole.size()) CHECK(got.size() == records.size());
@@ -338,7 +338,7 @@ TEST_CASE("compressed: an inflated file that holds no records is not called comp
   const std::string path = dir.write("a", deflated(std::string(100, 'a'), compression::gzip));
   const std::string what =
       error_of<leat::tfrecord_reader>(path, leat::tfrecord_reader_options(), errc::data_loss);
-  CHECK(what.find("the inflated data may not be a TFRecord file") != std::string::npos);
+  CHECK(what.find("the decompressed data may not be a TFRecord file") != std::string::npos);
   CHECK(what.find("the file may be compressed") == std::string::npos);
 }
 
@@ -367,11 +367,11 @@ TEST_CASE("compressed: a file of empty gzip members or zlib blocks lets other ta
   while (zlib.size() < (std::size_t{1} << 20)) zlib += std::string("\0\0\0\xff\xff", 5);
   zlib += std::string("\1\0\0\xff\xff\0\0\0\1", 9);
   leat::line_reader_options options;
-  options.inflate.max_empty_members = UINT64_MAX;
+  options.decompression.max_empty_members = UINT64_MAX;
   for (const std::string& bytes : {gzip, zlib}) {
     bool ended = false;
     std::size_t turns = 0;
-    leat::sync_wait(
+    leat::block_on(
         [](std::string path, leat::line_reader_options o, bool& end, std::size_t& count) -> task<> {
           leat::task_group group;
           group.spawn(read_to_end(std::move(path), o, end));
@@ -381,17 +381,17 @@ TEST_CASE("compressed: a file of empty gzip members or zlib blocks lets other ta
     CHECK(turns >= bytes.size() / (std::size_t{128} << 10) - 1);
   }
   const std::string path = dir.write("a", gzip);
-  options.inflate.max_empty_members = 1000;
+  options.decompression.max_empty_members = 1000;
   CHECK(error_of<leat::line_reader>(path, options, errc::resource_exhausted)
-            .find("inflate_options::max_empty_members") != std::string::npos);
+            .find("decompression_options::max_empty_members") != std::string::npos);
   // The limit applies only to consecutive empty members.
   std::string mixed;
   for (int i = 0; i < 20; ++i) {
     for (int k = 0; k < 100; ++k) mixed += empty_member;
     mixed += deflated("line\n", compression::gzip);
   }
-  options.inflate.max_empty_members = 100;
-  CHECK(leat::sync_wait(leat_test::read_lines(dir.write("m", mixed), options)).size() == 20);
+  options.decompression.max_empty_members = 100;
+  CHECK(leat::block_on(leat_test::read_lines(dir.write("m", mixed), options)).size() == 20);
 }
 
 TEST_CASE("compressed: delivers no partial line of a corrupt file with any policy", "[io]") {
@@ -401,7 +401,7 @@ TEST_CASE("compressed: delivers no partial line of a corrupt file with any polic
   const std::string whole = deflated(text, compression::gzip);
   const std::string path = dir.write("cut", whole.substr(0, whole.size() / 2));
   leat::line_reader_options options;
-  options.compression_type = compression::gzip;
+  options.compression = compression::gzip;
   for (const auto policy : {leat::corruption_policy::skip_record, leat::corruption_policy::resync,
                             leat::corruption_policy::skip_file}) {
     options.corruption.policy = policy;
@@ -428,7 +428,7 @@ TEST_CASE("compressed: keys are offsets in the inflated data", "[io]") {
         records.push_back("Record " + std::to_string(i) + " of file " + std::to_string(file));
       }
       const std::string f = dir.write("f", deflated(framed(records), format));
-      leat::sync_wait([](std::string path, const texts& all, compression how) -> task<> {
+      leat::block_on([](std::string path, const texts& all, compression how) -> task<> {
         auto reader = co_await leat::tfrecord_reader::open(path, as(how));
         leat::record_batch batch;
         std::size_t n = 0;
@@ -450,7 +450,7 @@ TEST_CASE("compressed: seek inflates up to the offset", "[io]") {
   const temp_dir dir;
   texts records;
   for (int i = 0; i < 10; ++i) records.push_back(std::to_string(i) + ".");
-  leat::sync_wait([](std::string path) -> task<> {
+  leat::block_on([](std::string path) -> task<> {
     auto options = as(compression::zlib);
     options.read.chunk_size = 30;
     auto reader = co_await leat::tfrecord_reader::open(path, options);
@@ -478,11 +478,11 @@ TEST_CASE("compressed: a bomb is stopped by its limit", "[io]") {
   while (bomb.size() <= 18 << 20) bomb += line + '\n';
   const std::string path = dir.write("bomb", leat_test::zlib_deflated(bomb));
   leat::line_reader_options options;
-  options.compression_type = compression::gzip;
+  options.compression = compression::gzip;
   const std::string dense = error_of<leat::line_reader>(path, options, errc::resource_exhausted);
   CHECK(dense.find("max_ratio") != std::string::npos);
-  options.inflate.max_ratio = 2000;
-  options.inflate.max_output = 1 << 20;
+  options.decompression.max_ratio = 2000;
+  options.decompression.max_output = 1 << 20;
   const std::string large = error_of<leat::line_reader>(path, options, errc::resource_exhausted);
   CHECK(large.find("max_output") != std::string::npos);
 }

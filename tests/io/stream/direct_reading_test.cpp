@@ -8,7 +8,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/io/reader/fixed_length_reader.hpp"
 #include "leat/io/reader/whole_file_reader.hpp"
 #include "support/records/record_files.hpp"
@@ -54,7 +54,7 @@ TEST_CASE("read_options: direct reads return the same for any contents of the la
     const std::string path = dir.write("f", text);
     for (const std::size_t chunk_size : std::vector<std::size_t>{1, 5000, 65'536, 1 << 20}) {
       bool direct = false;
-      const std::string seen = leat::sync_wait(read_whole(path, chunk_size, direct));
+      const std::string seen = leat::block_on(read_whole(path, chunk_size, direct));
       CHECK((seen == text));
       CHECK(direct == can_be_direct(path));
     }
@@ -64,7 +64,7 @@ TEST_CASE("read_options: direct reads return the same for any contents of the la
 TEST_CASE("read_options: direct reads resume at any record", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("f", text_of_size(100'000));
-  leat::sync_wait([](std::string p) -> task<> {
+  leat::block_on([](std::string p) -> task<> {
     const leat::fixed_length_reader_options options{.record_size = 100,
                                                     .read = {.chunk_size = 8192, .direct = true}};
     auto reader = co_await leat::fixed_length_reader::open(p, options);
@@ -82,12 +82,12 @@ TEST_CASE("read_options: direct reads resume at any record", "[io]") {
 TEST_CASE("read_options: direct reads of empty files, generated files and single records", "[io]") {
   const temp_dir dir;
   bool direct = true;
-  CHECK(leat::sync_wait(read_whole(dir.write("empty", ""), 4096, direct)).empty());
+  CHECK(leat::block_on(read_whole(dir.write("empty", ""), 4096, direct)).empty());
   CHECK_FALSE(direct);
-  CHECK(leat::sync_wait(read_whole("/proc/self/status", 4096, direct)).starts_with("Name:"));
+  CHECK(leat::block_on(read_whole("/proc/self/status", 4096, direct)).starts_with("Name:"));
   CHECK_FALSE(direct);
   const std::string path = dir.write("one", text_of_size(777'777));
-  leat::sync_wait([](std::string p) -> task<> {
+  leat::block_on([](std::string p) -> task<> {
     auto reader = co_await leat::whole_file_reader::open(p, {.read = {.direct = true}});
     leat::record_batch batch;
     const bool more = co_await reader->read_batch(batch);

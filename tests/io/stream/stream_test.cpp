@@ -19,7 +19,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
@@ -82,14 +82,14 @@ TEST_CASE("file: returns lines of a pipe as they are written", "[io]") {
     }
     w.write(some);
   });
-  CHECK(leat::sync_wait(leat_test::read_lines(path)) == expected);
+  CHECK(leat::block_on(leat_test::read_lines(path)) == expected);
 }
 
 TEST_CASE("file: a pipe without a writer is opened, and a stop ends the wait for data", "[io]") {
   const temp_dir dir;
   const std::string path = make_fifo(dir, "fifo");
   // At the stop, the read waits or has not started; both end.
-  CHECK(leat::sync_wait(leat_test::read_lines_until_stop(path, 2ms)).empty());
+  CHECK(leat::block_on(leat_test::read_lines_until_stop(path, 2ms)).empty());
 }
 
 TEST_CASE("file: empty pipes do not block other files", "[io]") {
@@ -105,8 +105,8 @@ TEST_CASE("file: empty pipes do not block other files", "[io]") {
     const std::vector<std::string> names = co_await leat::list_directory(directory);
     CHECK(names.size() == 21);
   };
-  leat::sync_wait([](auto use, const std::vector<std::string>& all, std::string p,
-                     std::string directory) -> task<> {
+  leat::block_on([](auto use, const std::vector<std::string>& all, std::string p,
+                    std::string directory) -> task<> {
     leat::task_group group;
     texts nothing;
     for (const std::string& pipe : all) group.spawn(leat_test::read_lines_into(nothing, pipe));
@@ -126,7 +126,7 @@ TEST_CASE("file: a stop while a pipe is empty loses nothing that comes later", "
     stopped.wait(false);
     w.write("\nthree\n");
   });
-  leat::sync_wait([](std::string p, std::atomic<bool>& was_stopped) -> task<> {
+  leat::block_on([](std::string p, std::atomic<bool>& was_stopped) -> task<> {
     auto reader = co_await leat::line_reader::open(p);
     texts all;
     const auto read_on = [](leat::line_reader& r, texts& out) -> task<> {
@@ -152,7 +152,7 @@ TEST_CASE("file: a stopped read of a pipe returns the bytes that it took", "[io]
   const int both_ends = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   REQUIRE(both_ends >= 0);
   REQUIRE(::write(both_ends, "12345", 5) == 5);
-  leat::sync_wait([](std::string p, int pipe) -> task<> {
+  leat::block_on([](std::string p, int pipe) -> task<> {
     leat::task_group group;
     std::size_t size = 0;
     std::array<std::byte, 100> buffer{};
@@ -183,7 +183,7 @@ TEST_CASE("file: writes to a pipe up to its free capacity", "[io]") {
   };
   const std::vector<std::byte> data(1 << 20, std::byte{'x'});
   // Without a reader, the write fails immediately instead of waiting.
-  CHECK_THROWS_AS(leat::sync_wait(write(path, data)), leat::failure);
+  CHECK_THROWS_AS(leat::block_on(write(path, data)), leat::failure);
   const int reader =
       ::open(path.c_str(), O_RDWR | O_CLOEXEC);  // without a writer it would be at its end
   REQUIRE(reader >= 0);
@@ -197,28 +197,28 @@ TEST_CASE("file: writes to a pipe up to its free capacity", "[io]") {
     }
     ::close(reader);
   });
-  leat::sync_wait(write(path, data));
+  leat::block_on(write(path, data));
 }
 
 TEST_CASE("file: reads a generated file to its end, for any reported size", "[io]") {
   const std::string thp = "/sys/kernel/mm/transparent_hugepage/enabled";  // states a size of 4096
   if (::access(thp.c_str(), R_OK) == 0) {
-    const texts lines = leat::sync_wait(leat_test::read_lines(thp));
+    const texts lines = leat::block_on(leat_test::read_lines(thp));
     REQUIRE(lines.size() == 1);
     CHECK(lines[0].find("madvise") != std::string::npos);
-    CHECK(leat::sync_wait(leat::get_status(thp)).size == 0);
+    CHECK(leat::block_on(leat::get_status(thp)).size == 0);
   }
-  const texts maps = leat::sync_wait(leat_test::read_lines("/proc/self/maps"));  // size 0
+  const texts maps = leat::block_on(leat_test::read_lines("/proc/self/maps"));  // size 0
   CHECK(maps.size() > 10);
-  CHECK(leat::sync_wait(leat_test::read_lines("/dev/null")).empty());
+  CHECK(leat::block_on(leat_test::read_lines("/dev/null")).empty());
 }
 
 TEST_CASE("file: a sparse file ends at its size", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("hole", "");
   REQUIRE(::truncate(path.c_str(), 100'000) == 0);
-  CHECK(leat::sync_wait(leat::get_status(path)).size == 100'000);
-  CHECK(leat::sync_wait(file::open(path)).status().size == 100'000);
+  CHECK(leat::block_on(leat::get_status(path)).size == 100'000);
+  CHECK(leat::block_on(file::open(path)).status().size == 100'000);
 }
 
 TEST_CASE("file: an error of reading names the file", "[io]") {
@@ -235,7 +235,7 @@ TEST_CASE("file: an error of reading names the file", "[io]") {
   REQUIRE(::bind(s, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
   std::string said;
   try {
-    leat::sync_wait(read(path));
+    leat::block_on(read(path));
   } catch (const leat::failure& e) {
     said = e.what();
   }
@@ -256,7 +256,7 @@ TEST_CASE("file: the error names the thread for pipes if it cannot be started", 
     ::pthread_attr_setstacksize(&too_large, std::size_t{1} << 47);
     ::pthread_setattr_default_np(&too_large);
     try {
-      leat::sync_wait([](std::string from) -> task<> {
+      leat::block_on([](std::string from) -> task<> {
         auto reader = co_await leat::line_reader::open(from);
         leat::line_batch lines;
         co_await reader->read_batch(lines);

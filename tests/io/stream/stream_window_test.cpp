@@ -11,7 +11,7 @@
 
 #include "io/reader/record_reader_definitions.hpp"
 #include "leat/io/reader/line_reader.hpp"
-#include "leat/io/stream/detail/decompressed_stream.hpp"
+#include "leat/io/stream/internal/decompressed_stream.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/records/texts.hpp"
 #include "support/records/zlib_oracle.hpp"
@@ -142,7 +142,7 @@ TEST_CASE("decompressed_stream: a long record with a poor ratio is not copied wi
   w.run([&](leat::sim::world&) -> task<> {
     leat::file f = co_await leat::file::open("/f", leat::open_mode::read);
     leat::detail::decompressed_stream stream(
-        f, {.read = {.chunk_size = 64 * kibibyte}, .compression_type = leat::compression::gzip},
+        f, {.read = {.chunk_size = 64 * kibibyte}, .compression = leat::compression::gzip},
         headroom);
     const auto where = std::source_location::current();
     bool more = true;

@@ -7,7 +7,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "support/records/record_bytes.hpp"
 #include "support/records/texts.hpp"
 #include "support/refusal.hpp"
@@ -49,7 +49,7 @@ task<texts> write_set(std::string prefix, texts records, options o) {
 }
 
 texts written(const temp_dir& dir, const texts& records, const options& o) {
-  return leat::sync_wait(write_set(dir / "set", records, o));
+  return leat::block_on(write_set(dir / "set", records, o));
 }
 
 texts names_in(const temp_dir& dir) {
@@ -104,7 +104,7 @@ TEST_CASE("sharded_tfrecord_writer: a compressed file ends when it reaches max_b
     const texts records = numbered(200, 500);
     options o;
     o.max_bytes = 20'000;
-    o.file = {.buffer_size = 1000, .compression_type = c, .output_buffer_size = 1000};
+    o.file = {.buffer_size = 1000, .compression = c, .output_buffer_size = 1000};
     std::string all;
     const texts paths = written(dir, records, o);
     for (const std::string& path : paths) {
@@ -135,7 +135,7 @@ TEST_CASE("sharded_tfrecord_writer: shard_count distributes records round robin"
 
 TEST_CASE("sharded_tfrecord_writer: no file has its name before close", "[io]") {
   const temp_dir dir;
-  leat::sync_wait([](std::string prefix, const temp_dir& d) -> task<> {
+  leat::block_on([](std::string prefix, const temp_dir& d) -> task<> {
     options o;
     o.max_records = 2;
     auto writer = co_await leat::sharded_tfrecord_writer::open(prefix, std::move(o));
@@ -162,7 +162,7 @@ TEST_CASE("sharded_tfrecord_writer: no file has its name before close", "[io]") 
 TEST_CASE("sharded_tfrecord_writer: leaves no file without a close", "[io]") {
   const temp_dir dir;
   for (const std::size_t count : {std::size_t{0}, std::size_t{4}}) {
-    leat::sync_wait([](std::string prefix, std::size_t n) -> task<> {
+    leat::block_on([](std::string prefix, std::size_t n) -> task<> {
       options o;
       o.shard_count = n;
       if (n == 0) o.max_records = 2;
@@ -176,7 +176,7 @@ TEST_CASE("sharded_tfrecord_writer: leaves no file without a close", "[io]") {
 TEST_CASE("sharded_tfrecord_writer: if one file cannot be renamed, none is", "[io]") {
   const temp_dir dir;
   const std::string in_the_way = dir / "set-00002-of-00003.tfrecord";
-  leat::sync_wait([](std::string prefix, std::string obstacle, const temp_dir& d) -> task<> {
+  leat::block_on([](std::string prefix, std::string obstacle, const temp_dir& d) -> task<> {
     std::filesystem::create_directory(obstacle);
     options o;
     o.max_records = 2;

@@ -6,7 +6,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/io/index/tfrecord_index_file.hpp"
 #include "support/error_of.hpp"
 #include "support/records/record_bytes.hpp"
@@ -40,20 +40,20 @@ TEST_CASE("tfrecord_appender: new records follow the old ones", "[io]") {
   const temp_dir dir;
   for (const std::size_t size : {0U, 20U, 100'000U}) {
     const std::string path = dir.write("a", framed({"one", "two"}));
-    leat::sync_wait(append(path, {"three", ""}, true, {.buffer_size = size}));
-    leat::sync_wait(append(path, {}));
-    leat::sync_wait(append(path, {"four"}));
+    leat::block_on(append(path, {"three", ""}, true, {.buffer_size = size}));
+    leat::block_on(append(path, {}));
+    leat::block_on(append(path, {"four"}));
     CHECK(temp_dir::read(path) == framed({"one", "two", "three", "", "four"}));
     CHECK_FALSE(std::filesystem::exists(path + ".append"));
   }
   const std::string empty = dir.write("empty", "");
-  leat::sync_wait(append(empty, {"first"}));
+  leat::block_on(append(empty, {"first"}));
   CHECK(temp_dir::read(empty) == framed({"first"}));
 }
 
 TEST_CASE("tfrecord_appender: counts old and new records", "[io]") {
   const temp_dir dir;
-  leat::sync_wait([](std::string path) -> task<> {
+  leat::block_on([](std::string path) -> task<> {
     auto appender = co_await leat::tfrecord_appender::open(path);
     CHECK(appender.original_record_count() == 2);
     CHECK(appender.original_size() == 38);
@@ -86,7 +86,7 @@ TEST_CASE("tfrecord_appender: destruction without close keeps the old file", "[i
   const temp_dir dir;
   const std::string path = dir.write("a", framed({"one", "two"}));
   for (const std::size_t size : {0U, 100'000U}) {
-    leat::sync_wait(append(path, {"three", "four"}, false, {.buffer_size = size}));
+    leat::block_on(append(path, {"three", "four"}, false, {.buffer_size = size}));
     CHECK(temp_dir::read(path) == framed({"one", "two"}));
     CHECK_FALSE(std::filesystem::exists(path + ".append"));
   }
@@ -107,7 +107,7 @@ TEST_CASE("tfrecord_appender: refuses a torn file with the position", "[io]") {
   damaged[14] ^= 1;
   const std::string path = dir.write("a", damaged);
   CHECK(contains(refusal(path, errc::data_loss), "record 0 at offset 0: checksum of the payload"));
-  leat::sync_wait(append(path, {"three"}, true, {.checks = leat::tfrecord_checks::header_only}));
+  leat::block_on(append(path, {"three"}, true, {.checks = leat::tfrecord_checks::header_only}));
   CHECK(temp_dir::read(path) == damaged + framed({"three"}));
 }
 
@@ -137,17 +137,17 @@ TEST_CASE("tfrecord_appender: refuses an index path that is not a regular file",
     const auto appender = co_await leat::tfrecord_appender::open(path, options);
     is_open = true;
   };
-  CHECK_THROWS_AS(leat::sync_wait(open()), leat::failure);
+  CHECK_THROWS_AS(leat::block_on(open()), leat::failure);
   CHECK_FALSE(is_open);
   CHECK(contains(refusal(path, errc::invalid_argument, {.index = true}), index));
-  leat::sync_wait(append(path, {"two"}));
+  leat::block_on(append(path, {"two"}));
   CHECK(temp_dir::read(path) == framed({"one", "two"}));
 }
 
 TEST_CASE("tfrecord_appender: the note of an append refuses a second appender", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", framed({"one"}));
-  leat::sync_wait([](std::string p) -> task<> {
+  leat::block_on([](std::string p) -> task<> {
     auto first = co_await leat::tfrecord_appender::open(p);
     std::string what;
     texts other(1, "x");
@@ -171,13 +171,13 @@ TEST_CASE("roll_back_append: restores the size in the note", "[io]") {
   const temp_dir dir;
   const std::string old = framed({"one"});
   const std::string path = dir.write("a", old + framed({"two"}).substr(0, 7));
-  CHECK_FALSE(leat::sync_wait(leat::roll_back_append(path)));
+  CHECK_FALSE(leat::block_on(leat::roll_back_append(path)));
   dir.write("a.append", std::to_string(old.size()) + "\n");
   CHECK_FALSE(refusal(path, errc::already_exists).empty());
-  CHECK(leat::sync_wait(leat::roll_back_append(path)));
+  CHECK(leat::block_on(leat::roll_back_append(path)));
   CHECK(temp_dir::read(path) == old);
   CHECK_FALSE(std::filesystem::exists(path + ".append"));
-  CHECK_FALSE(leat::sync_wait(leat::roll_back_append(path)));
+  CHECK_FALSE(leat::block_on(leat::roll_back_append(path)));
 }
 
 TEST_CASE("roll_back_append: a partial note means that nothing was appended", "[io]") {
@@ -186,7 +186,7 @@ TEST_CASE("roll_back_append: a partial note means that nothing was appended", "[
   for (const std::string& text : {std::string(), std::string("1"), std::string(5, '\0')}) {
     const std::string path = dir.write("a", old);
     dir.write("a.append", text);
-    CHECK(leat::sync_wait(leat::roll_back_append(path)));
+    CHECK(leat::block_on(leat::roll_back_append(path)));
     CHECK(temp_dir::read(path) == old);
     CHECK_FALSE(std::filesystem::exists(path + ".append"));
   }

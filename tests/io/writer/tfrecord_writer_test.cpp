@@ -8,7 +8,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/records/record_bytes.hpp"
 #include "support/records/texts.hpp"
@@ -44,7 +44,7 @@ task<> write_all(std::string path, texts records, leat::tfrecord_writer_options 
 
 std::string written(const temp_dir& dir, const texts& records,
                     const leat::tfrecord_writer_options& options) {
-  leat::sync_wait(write_all(dir / "a", records, options));
+  leat::block_on(write_all(dir / "a", records, options));
   return temp_dir::read(dir / "a");
 }
 
@@ -74,18 +74,17 @@ TEST_CASE("tfrecord_writer: writes the same records with every compression and b
     for (std::size_t size = 0; size <= 20; ++size) {
       for (const std::size_t output_size : {16U, 17U, 20U, 65536U}) {
         const std::string bytes = written_in_memory(
-            records,
-            {.buffer_size = size, .compression_type = c, .output_buffer_size = output_size});
+            records, {.buffer_size = size, .compression = c, .output_buffer_size = output_size});
         REQUIRE(plain_of(c, bytes) == framed(records));
       }
     }
-    REQUIRE(plain_of(c, written_in_memory({}, {.compression_type = c})) == "");
+    REQUIRE(plain_of(c, written_in_memory({}, {.compression = c})) == "");
   }
 }
 
 TEST_CASE("tfrecord_writer: counts records, and bytes with and without frames", "[io]") {
   const temp_dir dir;
-  leat::sync_wait([](std::string path) -> task<> {
+  leat::block_on([](std::string path) -> task<> {
     auto writer = co_await leat::tfrecord_writer::open(path);
     co_await writer.write(leat::as_bytes("abc"));
     co_await writer.write(leat::as_bytes("defg"));
@@ -102,7 +101,7 @@ TEST_CASE("tfrecord_writer: a ZLIB file equals zlib.compress() of the plain file
   for (int file = 0; file < 2; ++file) {
     const std::string expected = leat_test::zlib_deflated(
         framed(seven(file)), {.window_bits = leat_test::zlib_window, .level = 6});
-    CHECK(written(dir, seven(file), {.compression_type = compression::zlib}) == expected);
+    CHECK(written(dir, seven(file), {.compression = compression::zlib}) == expected);
   }
 }
 
@@ -110,11 +109,10 @@ TEST_CASE("tfrecord_writer: passes the options of the compressor", "[io]") {
   const temp_dir dir;
   const texts records = {leat_test::prose(100'000)};
   const std::string stored =
-      written(dir, records, {.compression_type = compression::gzip, .deflate = {.level = 0}});
+      written(dir, records, {.compression = compression::gzip, .deflate = {.level = 0}});
   CHECK(stored.size() > 100'000);
-  const std::string best =
-      written(dir, records,
-              {.compression_type = compression::gzip, .deflate = {.level = 9, .window_bits = 9}});
+  const std::string best = written(
+      dir, records, {.compression = compression::gzip, .deflate = {.level = 9, .window_bits = 9}});
   CHECK(best == leat_test::zlib_deflated(framed(records),
                                          {.window_bits = 9 + 16, .level = 9, .mem_level = 9}));
 }
@@ -125,8 +123,7 @@ TEST_CASE("tfrecord_writer: a record of 5 MB is written in any compression", "[i
   for (const std::string part = leat_test::prose(100'000); large.size() < 5'000'000;) large += part;
   const texts records = {"first", large, leat_test::noise(1'000'000), "last"};
   for (const compression c : formats) {
-    const std::string bytes =
-        written(dir, records, {.compression_type = c, .deflate = {.level = 1}});
+    const std::string bytes = written(dir, records, {.compression = c, .deflate = {.level = 1}});
     CHECK(plain_of(c, bytes) == framed(records));
   }
 }
@@ -135,8 +132,8 @@ TEST_CASE("tfrecord_writer: a flushed file contains the records so far", "[io]")
   const temp_dir dir;
   for (const compression c : formats) {
     for (const auto mode : {leat::deflate_flush::sync, leat::deflate_flush::full}) {
-      leat::sync_wait([](std::string path, compression how, leat::deflate_flush m) -> task<> {
-        const leat::tfrecord_writer_options options{.compression_type = how, .flush_mode = m};
+      leat::block_on([](std::string path, compression how, leat::deflate_flush m) -> task<> {
+        const leat::tfrecord_writer_options options{.compression = how, .flush_mode = m};
         auto writer = co_await leat::tfrecord_writer::open(path, options);
         texts so_far;
         for (const std::string& r : seven(1)) {
@@ -160,8 +157,8 @@ TEST_CASE("tfrecord_writer: a flushed file contains the records so far", "[io]")
 
 TEST_CASE("tfrecord_writer: without a flush mode the compressor keeps its buffer", "[io]") {
   const temp_dir dir;
-  leat::sync_wait([](std::string path) -> task<> {
-    const leat::tfrecord_writer_options options{.compression_type = compression::gzip,
+  leat::block_on([](std::string path) -> task<> {
+    const leat::tfrecord_writer_options options{.compression = compression::gzip,
                                                 .flush_mode = leat::deflate_flush::none};
     auto writer = co_await leat::tfrecord_writer::open(path, options);
     co_await writer.write(leat::as_bytes("record"));
@@ -176,8 +173,8 @@ TEST_CASE("tfrecord_writer: without a flush mode the compressor keeps its buffer
 TEST_CASE("tfrecord_writer: after a close only another close is allowed", "[io]") {
   const temp_dir dir;
   for (const compression c : formats) {
-    leat::sync_wait([](std::string path, compression how) -> task<> {
-      const leat::tfrecord_writer_options options{.compression_type = how};
+    leat::block_on([](std::string path, compression how) -> task<> {
+      const leat::tfrecord_writer_options options{.compression = how};
       auto writer = co_await leat::tfrecord_writer::open(path, options);
       co_await writer.write(leat::as_bytes("record"));
       co_await writer.close();
@@ -199,8 +196,8 @@ TEST_CASE("tfrecord_writer: destruction without close keeps the old file", "[io]
   const temp_dir dir;
   for (const compression c : formats) {
     dir.write("a", "before");
-    leat::sync_wait([](std::string path, compression how) -> task<> {
-      const leat::tfrecord_writer_options options{.buffer_size = 50, .compression_type = how};
+    leat::block_on([](std::string path, compression how) -> task<> {
+      const leat::tfrecord_writer_options options{.buffer_size = 50, .compression = how};
       auto writer = co_await leat::tfrecord_writer::open(path, options);
       for (int i = 0; i < 20; ++i) co_await writer.write(leat::as_bytes("record"));
     }(dir / "a", c));
@@ -213,7 +210,7 @@ TEST_CASE("tfrecord_writer: an option out of range is refused before there is a 
   const temp_dir dir;
   const auto refusal = [&](const leat::tfrecord_writer_options& options) {
     return leat_test::refusal([&] {
-      leat::sync_wait(write_all(dir / "a", {}, options));
+      leat::block_on(write_all(dir / "a", {}, options));
       return 0;
     });
   };
@@ -223,7 +220,7 @@ TEST_CASE("tfrecord_writer: an option out of range is refused before there is a 
   CHECK(contains(refusal({.output_buffer_size = 15}), "output_buffer_size is 15, must be 16 to"));
   CHECK(contains(refusal({.output_buffer_size = large}), "output_buffer_size is"));
   CHECK(contains(refusal({.flush_mode = leat::deflate_flush::finish}), "flush_mode"));
-  CHECK(contains(refusal({.compression_type = compression::zlib, .deflate = {.level = 11}}),
+  CHECK(contains(refusal({.compression = compression::zlib, .deflate = {.level = 11}}),
                  "deflate_options::level is 11"));
   CHECK(std::filesystem::is_empty(dir.path()));
 }

@@ -21,8 +21,8 @@ TEST_CASE("tfrecord_writer: other tasks run while records are compressed", "[io]
   leat_test::ready_task other;
   std::size_t runs = 0;
   other.run_during([&]() -> task<> {
-    auto writer = co_await leat::tfrecord_writer::open(
-        dir / "records", {.compression_type = leat::compression::zlib});
+    auto writer = co_await leat::tfrecord_writer::open(dir / "records",
+                                                       {.compression = leat::compression::zlib});
     const std::size_t before = other.runs();
     for (int i = 0; i < 1200; ++i) co_await writer.write(leat::as_bytes(zeros));
     runs = other.runs() - before;

@@ -10,7 +10,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/io/index/detail/sidecar_index.hpp"
 #include "leat/io/index/tfrecord_index_file.hpp"
 #include "leat/io/writer/sharded_tfrecord_writer.hpp"
@@ -78,12 +78,12 @@ task<bool> has_index(std::string path) {
 TEST_CASE("tfrecord_writer: its index equals the index of a scan", "[io]") {
   const temp_dir dir;
   for (const std::size_t count : {0U, 1U, 127U, 128U, 129U, 1000U}) {
-    leat::sync_wait(write_file(dir / "a", records(count)));
-    CHECK(leat::sync_wait(has_index(dir / "a")));
+    leat::block_on(write_file(dir / "a", records(count)));
+    CHECK(leat::block_on(has_index(dir / "a")));
     for (const bool dealt : {false, true}) {
       const texts all = records(std::min<std::size_t>(count, 20));
-      const texts paths = leat::sync_wait(write_set(dir / "set", all, dealt));
-      for (const std::string& path : paths) CHECK(leat::sync_wait(has_index(path)));
+      const texts paths = leat::block_on(write_set(dir / "set", all, dealt));
+      for (const std::string& path : paths) CHECK(leat::block_on(has_index(path)));
     }
   }
   for (const auto& entry : std::filesystem::directory_iterator(dir.path())) {
@@ -93,7 +93,7 @@ TEST_CASE("tfrecord_writer: its index equals the index of a scan", "[io]") {
 
 TEST_CASE("tfrecord_writer: leaves no index without its file or without a close", "[io]") {
   const temp_dir dir;
-  leat::sync_wait([](std::string path) -> task<> {
+  leat::block_on([](std::string path) -> task<> {
     auto writer = co_await leat::tfrecord_writer::open(path, with_index());
     co_await writer.write(leat::as_bytes("record"));
   }(dir / "a"));
@@ -104,8 +104,8 @@ TEST_CASE("tfrecord_writer: a compressed file can have no index", "[io]") {
   const temp_dir dir;
   const std::string said = leat_test::refusal([&] {
     leat::tfrecord_writer_options options = with_index();
-    options.compression_type = leat::compression::gzip;
-    static_cast<void>(leat::sync_wait(leat::tfrecord_writer::open(dir / "a", options)));
+    options.compression = leat::compression::gzip;
+    static_cast<void>(leat::block_on(leat::tfrecord_writer::open(dir / "a", options)));
     return 0;
   });
   CHECK(leat_test::contains(
@@ -129,11 +129,11 @@ TEST_CASE("tfrecord_appender: its index equals the index of a scan for any old i
     for (const std::size_t more : {0U, 1U, 129U}) {
       for (const std::string_view beside : {"nothing", "its index", "something else"}) {
         std::filesystem::remove(dir / "a.index");
-        if (beside == "its index") leat::sync_wait(write_file(dir / "a", records(before)));
+        if (beside == "its index") leat::block_on(write_file(dir / "a", records(before)));
         if (beside != "its index") dir.write("a", framed(records(before)));
         if (beside == "something else") dir.write("a.index", "no index");
-        leat::sync_wait(append(dir / "a", records(more), append_with_index));
-        CHECK(leat::sync_wait(has_index(dir / "a")));
+        leat::block_on(append(dir / "a", records(more), append_with_index));
+        CHECK(leat::block_on(has_index(dir / "a")));
       }
     }
   }
@@ -143,16 +143,16 @@ TEST_CASE("tfrecord_appender: its index equals the index of a scan for any old i
 
 TEST_CASE("tfrecord_appender: an old index is refused after an append", "[io]") {
   const temp_dir dir;
-  leat::sync_wait(write_file(dir / "a", records(20)));
-  leat::sync_wait(append(dir / "a", records(1), {}));
+  leat::block_on(write_file(dir / "a", records(20)));
+  leat::block_on(append(dir / "a", records(1), {}));
   CHECK(std::filesystem::exists(dir / "a.index"));
-  CHECK_FALSE(leat::sync_wait(has_index(dir / "a")));
+  CHECK_FALSE(leat::block_on(has_index(dir / "a")));
 }
 
 TEST_CASE("tfrecord_appender: leaves no index without a close", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", framed(records(20)));
-  leat::sync_wait(append(path, records(20), append_with_index, false));
+  leat::block_on(append(path, records(20), append_with_index, false));
   CHECK(temp_dir::read(path) == framed(records(20)));
   CHECK_FALSE(std::filesystem::exists(path + ".index"));
 }

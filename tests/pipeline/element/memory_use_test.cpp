@@ -10,7 +10,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/base/error.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
@@ -130,35 +130,35 @@ task<> read_all(Pipeline& p) {
 // Returns the message of the error with which a pipeline ends, before it has read all records.
 template <class Pipeline>
 std::string end_of(Pipeline p) {
-  std::string what = refusal([&] { leat::sync_wait(read_all(p)); }, errc::resource_exhausted);
+  std::string what = refusal([&] { leat::block_on(read_all(p)); }, errc::resource_exhausted);
   CHECK(p.stages()[0]->records() < count);
   return what;
 }
 
 TEST_CASE("memory_budget: rejects a buffer as soon as it is too large", "[pipeline]") {
   const temp_dir dir;
-  leat::sync_wait(write_records(dir / "a"));
+  leat::block_on(write_records(dir / "a"));
   CHECK(contains(end_of(large_records(dir).shuffle({.capacity = count}).batch({.batch_size = 1})),
                  "'shuffle' "));
   CHECK(contains(end_of(large_records(dir).map("text", text).shuffle({.capacity = count})),
                  "'shuffle' "));
   auto fits = large_records(dir).map("text", text).shuffle({.capacity = 200});
-  CHECK_NOTHROW(leat::sync_wait(read_all(fits)));
+  CHECK_NOTHROW(leat::block_on(read_all(fits)));
 }
 
 TEST_CASE("memory_budget: rejects a batch as soon as it is too large", "[pipeline]") {
   const temp_dir dir;
-  leat::sync_wait(write_records(dir / "a"));
+  leat::block_on(write_records(dir / "a"));
   CHECK(contains(end_of(large_records(dir).batch({.batch_size = count})), "'batch' "));
   CHECK(contains(end_of(large_records(dir).map("text", text).batch({.batch_size = count})),
                  "'batch' "));
   auto fits = large_records(dir).map("text", text).batch({.batch_size = 200});
-  CHECK_NOTHROW(leat::sync_wait(read_all(fits)));
+  CHECK_NOTHROW(leat::block_on(read_all(fits)));
 }
 
 TEST_CASE("memory_budget: rejects a restored buffer that is too large", "[pipeline]") {
   const temp_dir dir;
-  leat::sync_wait(write_records(dir / "a"));
+  leat::block_on(write_records(dir / "a"));
   const auto declared = [&](std::optional<std::size_t> budget) {
     return large_records(dir, budget).map("text", text).shuffle({.capacity = count, .seed = 1});
   };
@@ -169,7 +169,7 @@ TEST_CASE("memory_budget: rejects a restored buffer that is too large", "[pipeli
     co_return p.save();
   };
   auto p = declared(3 * mebibyte);
-  const auto restore = [&] { leat::sync_wait(p.restore(leat::sync_wait(state()))); };
+  const auto restore = [&] { leat::block_on(p.restore(leat::block_on(state()))); };
   CHECK(contains(refusal(restore, errc::resource_exhausted), "'shuffle' "));
 }
 
@@ -179,12 +179,12 @@ struct of_unknown_size {
 
 TEST_CASE("pipeline: with a memory budget, an element of unknown size is an error", "[pipeline]") {
   const temp_dir dir;
-  leat::sync_wait(write_records(dir / "a"));
+  leat::block_on(write_records(dir / "a"));
   for (const std::size_t workers : {std::size_t{0}, std::size_t{1}}) {
     auto p = large_records(dir)
                  .map("of", [](leat::byte_view) { return of_unknown_size(); }, {.workers = workers})
                  .prefetch(1);
-    CHECK_THROWS_AS(leat::sync_wait(read_all(p)), std::runtime_error);
+    CHECK_THROWS_AS(leat::block_on(read_all(p)), std::runtime_error);
   }
 }
 

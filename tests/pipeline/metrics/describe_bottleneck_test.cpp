@@ -6,7 +6,7 @@
 #include <chrono>
 #include <functional>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
@@ -328,7 +328,7 @@ TEST_CASE("describe_bottleneck: names a function that computes, with any number 
   // shorter than this delay is not the bottleneck. A longer function must be.
   std::string text;
   for (leat::duration time = 200us; time < 20ms; time *= 2) {
-    text = leat::sync_wait(
+    text = leat::block_on(
         verdict_with(workers, options, {time}, static_cast<std::size_t>(80ms / time)));
     if (contains(text, "The bottleneck is 'parse'")) break;
   }
@@ -340,7 +340,7 @@ TEST_CASE("describe_bottleneck: names a function that computes, with any number 
 TEST_CASE("describe_bottleneck: names a function that takes longer than a loop iteration",
           "[pipeline]") {
   const std::size_t workers = GENERATE(1U, 2U);
-  const std::string text = leat::sync_wait(verdict_with(workers, {}, {8ms}, 40));
+  const std::string text = leat::block_on(verdict_with(workers, {}, {8ms}, 40));
   INFO(workers << " workers: " << text);
   CHECK(contains(text, "The bottleneck is 'parse'"));
 }

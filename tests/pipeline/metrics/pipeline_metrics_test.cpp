@@ -7,7 +7,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/metrics/prometheus_text.hpp"
@@ -73,7 +73,7 @@ TEST_CASE("pipeline: a stage counts the bytes of elements of known size", "[pipe
       CHECK_FALSE(contains(text, "room_wait_seconds_total{stage=\"" + std::string(name) + "\"}"));
     }
   };
-  leat::sync_wait(check());
+  leat::block_on(check());
 }
 
 TEST_CASE("pipeline: stages that hold elements report their fill level", "[pipeline]") {
@@ -98,7 +98,7 @@ TEST_CASE("pipeline: stages that hold elements report their fill level", "[pipel
     co_await p.stop();
     CHECK(all.at("prefetch")->held() == 0);
   };
-  leat::sync_wait(check());
+  leat::block_on(check());
 }
 
 }  // namespace pipeline_metrics_test

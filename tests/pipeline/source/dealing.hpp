@@ -53,7 +53,7 @@ texts go_on_with(Pipeline p, const texts& states, std::size_t count = SIZE_MAX,
     if (state) *state = after.back();
     co_return all;
   };
-  return leat::sync_wait(body());
+  return leat::block_on(body());
 }
 
 /// Each number of ranks in turn reads some elements, more with each rank, and is saved; the last
@@ -92,7 +92,7 @@ void check_dealing_everywhere(Make make) {
     std::size_t most = 0;
     for (std::uint64_t rank = 0; rank < before; ++rank) {
       auto p = make(rank, before);
-      ranks.push_back(leat::sync_wait(read_and_save(p)));
+      ranks.push_back(leat::block_on(read_and_save(p)));
       most = std::max(most, ranks.back().first.size());
     }
     const std::size_t step = few ? 47 : 1;

@@ -7,8 +7,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/loop/runtime.hpp"
-#include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/base/random.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
@@ -65,7 +65,7 @@ task<> draw(fingerprint& f) {
 
 TEST_CASE("fingerprint: order of a shuffle queue", "[pipeline]") {
   fingerprint f;
-  leat::sync_wait(draw(f));
+  leat::block_on(draw(f));
   CHECK(f.value() == 0x89fc3f97);
 }
 

@@ -10,7 +10,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
@@ -52,7 +52,7 @@ records records_of(leat::random_engine& random, std::size_t count, std::size_t m
 }
 
 task<> write(const records& r, leat::compression c = leat::compression::none) {
-  auto writer = co_await leat::tfrecord_writer::open("/data", {.compression_type = c});
+  auto writer = co_await leat::tfrecord_writer::open("/data", {.compression = c});
   for (const std::string& each : r.all) co_await writer.write(leat::as_bytes(each));
   co_await writer.close();
 }
@@ -153,7 +153,7 @@ TEST_CASE("position_reader: reads a compressed file once, from the start", "[pip
        {std::optional(leat::compression::gzip), std::optional<leat::compression>()}) {
     for (const double chance : {1.0, 0.1, 0.01, 0.0}) {
       leat::tfrecord_reader_options o;
-      o.compression_type = type;
+      o.compression = type;
       check_chosen(w, r, some_of_them(random, r.all.size(), chance), o);
     }
   }
@@ -220,7 +220,7 @@ TEST_CASE("position_reader: reads several records in one loop iteration, then yi
     done = true;
     co_await group.join();
   };
-  leat::sync_wait(both());
+  leat::block_on(both());
   CHECK(most <= share);
   CHECK(turns <= places.size() / share + 8);  // each read may end one earlier
 }

@@ -57,14 +57,14 @@ TEST_CASE("readers: elements and states do not depend on the number of readers a
   write_line_files(dir, 400);
   for (const std::size_t interleave : std::vector<std::size_t>{1, 2, 30}) {
     auto alone = lines_of(lines_in(dir, 0, interleave));
-    const auto expected = leat::sync_wait(read_and_save(alone));
+    const auto expected = leat::block_on(read_and_save(alone));
     REQUIRE(expected.first.size() == 800);
     for (const std::size_t readers : std::vector<std::size_t>{1, 2, 8, 40}) {
       for (const std::size_t threads : std::vector<std::size_t>{1, 2, 8}) {
         const leat::runtime rt({.threads = threads});
         auto p = lines_of(lines_in(dir, readers, interleave), {.workers = leat::schedulers_of(rt)});
         INFO(readers << " readers on " << threads << " threads, interleave " << interleave);
-        CHECK((leat::sync_wait(read_and_save(p)) == expected));
+        CHECK((leat::block_on(read_and_save(p)) == expected));
       }
     }
   }
@@ -75,19 +75,19 @@ TEST_CASE("readers: without workers they run on the consumer's scheduler", "[pip
   write_line_files(dir, 400);
   auto alone = lines_of(lines_in(dir, 0, 2));
   auto p = lines_of(lines_in(dir, 4, 2));
-  CHECK(leat::sync_wait(read_all(p)) == leat::sync_wait(read_all(alone)));
+  CHECK(leat::block_on(read_all(p)) == leat::block_on(read_all(alone)));
 }
 
 TEST_CASE("readers: read compressed files and whole files", "[pipeline]") {
   const temp_dir dir;
   const leat::runtime rt({.threads = 2});
-  leat::sync_wait(write_record_files(dir, 500, leat::compression::gzip));
+  leat::block_on(write_record_files(dir, 500, leat::compression::gzip));
   for (int i = 0; i < 60; ++i) dir.write("whole" + std::to_string(100 + i), std::to_string(i));
   const auto records = [&](std::size_t readers) {
     leat::file_source<tfrecord_reader> source;
     source.files = {dir / "records???"};
     source.readers = readers;
-    source.reader.compression_type = leat::compression::gzip;
+    source.reader.compression = leat::compression::gzip;
     return leat::read_files(std::move(source), {.workers = leat::schedulers_of(rt)})
         .map("text", text_of_record);
   };
@@ -102,10 +102,10 @@ TEST_CASE("readers: read compressed files and whole files", "[pipeline]") {
   for (const std::size_t readers : std::vector<std::size_t>{2, 5}) {
     auto plain = records(0);
     auto p = records(readers);
-    CHECK(leat::sync_wait(read_all(p)) == leat::sync_wait(read_all(plain)));
+    CHECK(leat::block_on(read_all(p)) == leat::block_on(read_all(plain)));
     auto plain_whole = whole(0);
     auto q = whole(readers);
-    CHECK(leat::sync_wait(read_all(q)) == leat::sync_wait(read_all(plain_whole)));
+    CHECK(leat::block_on(read_all(q)) == leat::block_on(read_all(plain_whole)));
   }
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("readers: resume with a different number of ranks", "[pipeline]") {
     texts states;
     for (std::uint64_t rank = 0; rank < 3; ++rank) {
       auto p = of_rank(rank, 3);
-      auto [elements, all] = leat::sync_wait(read_and_save(p, 40 + 20 * rank));
+      auto [elements, all] = leat::block_on(read_and_save(p, 40 + 20 * rank));
       seen.insert(seen.end(), elements.begin(), elements.end());
       states.push_back(all.back());
     }
@@ -153,7 +153,7 @@ TEST_CASE("readers: resume with a different number of ranks", "[pipeline]") {
         co_await p.restore_ranks(states);
         co_return co_await read_all(p);
       };
-      const texts elements = leat::sync_wait(rest());
+      const texts elements = leat::block_on(rest());
       seen.insert(seen.end(), elements.begin(), elements.end());
     }
     return seen;
@@ -207,7 +207,7 @@ TEST_CASE("readers: an error appears at the position of its record", "[pipeline]
   write_damaged_files(dir);
   const leat::runtime rt({.threads = 2});
   const auto read = [&](std::size_t readers, leat::corruption_options how) {
-    return leat::sync_wait(outcome_of(
+    return leat::block_on(outcome_of(
         lines_of(damaged(dir, readers, std::move(how)), {.workers = leat::schedulers_of(rt)})));
   };
   const outcome strict = read(0, {});
@@ -241,9 +241,9 @@ TEST_CASE("readers: corruption is reported when its records are consumed, in ord
     CHECK(here);
     co_return all;
   };
-  const texts expected = leat::sync_wait(told(0, "none.log"));
+  const texts expected = leat::block_on(told(0, "none.log"));
   CHECK(expected.size() == 2 * 6 * 60);
-  CHECK(leat::sync_wait(told(5, "five.log")) == expected);
+  CHECK(leat::block_on(told(5, "five.log")) == expected);
   CHECK(temp_dir::read(dir / "five.log") == temp_dir::read(dir / "none.log"));
 }
 
@@ -262,10 +262,10 @@ TEST_CASE("readers: a report that cannot be written is an error, also after the 
     outcome o = co_await outcome_of(std::move(p));
     co_return o;
   };
-  const outcome expected = leat::sync_wait(read(0));
+  const outcome expected = leat::block_on(read(0));
   CHECK(expected.all == texts{"1", "2"});
   REQUIRE(contains(expected.error, "/dev/full"));
-  CHECK(leat::sync_wait(read(2)) == expected);
+  CHECK(leat::block_on(read(2)) == expected);
 }
 
 TEST_CASE("readers: a missing file is an error at its position", "[pipeline]") {
@@ -287,7 +287,7 @@ TEST_CASE("readers: a missing file is an error at its position", "[pipeline]") {
     }
     co_return seen;
   };
-  CHECK(leat::sync_wait(read()) == "aaabbbcccaaa");
+  CHECK(leat::block_on(read()) == "aaabbbcccaaa");
 }
 
 // ------------------------------------------------------------------------------------- in worlds

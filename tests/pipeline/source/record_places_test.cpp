@@ -11,8 +11,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/loop/runtime.hpp"
-#include "leat/async/loop/sync_wait.hpp"
 #include "leat/codec/csv/csv_decoder.hpp"
 #include "leat/codec/example/decode_json_example.hpp"
 #include "leat/codec/example/example_builder.hpp"
@@ -55,7 +55,7 @@ std::string error_of(Pipeline p, std::string state = {}) {
     }
   };
   try {
-    leat::sync_wait(read());
+    leat::block_on(read());
   } catch (const leat::decode_error& e) {
     return leat_test::without_code_message(e);
   }
@@ -132,7 +132,7 @@ task<std::string> write_examples(const temp_dir& dir, int count) {
 
 TEST_CASE("pipeline: an error of an Example names its file, record and offset", "[pipeline]") {
   const temp_dir dir;
-  const std::string path = leat::sync_wait(write_examples(dir, 50));
+  const std::string path = leat::block_on(write_examples(dir, 50));
   const leat::example_parser parser({{"label", leat::fixed_len_feature{.type = dtype::int64}}});
   const auto parse = [&](const owned_record_batch& rows) {
     return parser.parse(rows.views()).take();
@@ -219,7 +219,7 @@ TEST_CASE("pipeline: errors name the positions of elements of a restored buffer"
     co_await p.stop();
     co_return state;
   };
-  CHECK(error_of(declared(), leat::sync_wait(state_behind_one())) ==
+  CHECK(error_of(declared(), leat::block_on(state_behind_one())) ==
         files[1] + ":13 at offset 48, byte 3, field 1 ('y'): 'x' is not a valid int64");
 }
 
@@ -233,7 +233,7 @@ TEST_CASE("pipeline: rows keep their positions, also from several files", "[pipe
                  .batch({.batch_size = 4});
     co_await p.for_each([&](owned_line_batch rows) { batches.push_back(std::move(rows)); });
   };
-  leat::sync_wait(read());  // the rows outlive the pipeline
+  leat::block_on(read());  // the rows outlive the pipeline
   std::size_t count = 0;
   for (const owned_line_batch& rows : batches) {
     const owned_line_batch copy = rows;
@@ -267,7 +267,7 @@ TEST_CASE("pipeline: the error of a file that disappears follows the records alr
       said = e.what();
     }
   };
-  leat::sync_wait(read());
+  leat::block_on(read());
   CHECK(got == 3);
   CHECK(leat_test::contains(said, files[2]));
 }

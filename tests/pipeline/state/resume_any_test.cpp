@@ -44,7 +44,7 @@ leat::task<> write_files(const temp_dir& dir, leat::compression compression) {
   int next = 10;
   for (int file = 0; const int records : {7, 3, 0, 11, 1, 9, 5, 16, 8, 2}) {
     auto writer = co_await leat::tfrecord_writer::open(dir / ("records" + std::to_string(file++)),
-                                                       {.compression_type = compression});
+                                                       {.compression = compression});
     for (int i = 0; i < records; ++i) {
       const std::string record = std::to_string(next++);
       co_await writer.write(leat::as_bytes(record));
@@ -55,8 +55,8 @@ leat::task<> write_files(const temp_dir& dir, leat::compression compression) {
 
 struct inputs {
   inputs() {
-    leat::sync_wait(write_files(plain, leat::compression::none));
-    leat::sync_wait(write_files(zipped, leat::compression::gzip));
+    leat::block_on(write_files(plain, leat::compression::none));
+    leat::block_on(write_files(zipped, leat::compression::gzip));
   }
   few_files text;
   temp_dir plain;
@@ -138,7 +138,7 @@ struct declaration {
                   .block_length = block,
                   .readers = interleave + 1,
                   .world = {.rank = rank, .world_size = world_size},
-                  .reader = {.compression_type = leat::compression::gzip}})
+                  .reader = {.compression = leat::compression::gzip}})
           .map("text", text_of_record);
     }
     const auto by = source == 2 ? leat::shard_by::records : leat::shard_by::files;
@@ -171,12 +171,12 @@ struct declaration {
 
 void check_going_on(const declaration& d, leat::random_engine& random) {
   lines whole = d.make(0, 1);
-  const auto [all, states] = leat::sync_wait(read_and_save(whole));
+  const auto [all, states] = leat::block_on(read_and_save(whole));
   for (int i = 0; i < 8; ++i) {
     const auto k = static_cast<std::size_t>(random.uniform_below(states.size()));
     INFO("behind " << k << " of " << all.size());
     lines p = d.make(0, 1);
-    const texts rest = leat::sync_wait(go_on(p, states[k]));
+    const texts rest = leat::block_on(go_on(p, states[k]));
     REQUIRE((rest == texts(all.begin() + static_cast<std::ptrdiff_t>(k), all.end())));
   }
   texts seen;
@@ -186,7 +186,7 @@ void check_going_on(const declaration& d, leat::random_engine& random) {
       co_await p.restore(state);
       co_return co_await read_and_save(p, static_cast<std::size_t>(1 + random.uniform_below(30)));
     };
-    const auto [elements, after] = leat::sync_wait(part());
+    const auto [elements, after] = leat::block_on(part());
     seen.insert(seen.end(), elements.begin(), elements.end());
     state = after.back();
   }

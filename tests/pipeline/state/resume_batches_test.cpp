@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -13,9 +12,9 @@
 #include <vector>
 
 #include "input/few_files.hpp"
-#include "leat/codec/checksum/crc32c.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/pipeline/read_indexed.hpp"
+#include "pipeline/saved_stages.hpp"
 #include "pipeline/source/dealing.hpp"
 #include "support/error_of.hpp"
 #include "support/refusal.hpp"
@@ -23,6 +22,8 @@
 namespace resume_batches_test {
 
 using leat::errc;
+using leat_test::change_batches;
+using leat_test::change_begun;
 using leat_test::check_dealing_everywhere;
 using leat_test::check_resuming;
 using leat_test::contains;
@@ -36,8 +37,13 @@ using leat_test::odd;
 using leat_test::parts;
 using leat_test::read_and_save;
 using leat_test::same;
+using leat_test::stages_of;
 using leat_test::texts;
-using stages = std::vector<leat::detail::stage_state>;
+using stages = leat_test::saved_stages;
+
+auto batches_of(const stages& all, std::size_t i) {
+  return leat_test::state_in<leat::detail::batch_state>(all[i]).batches;
+}
 
 // Checks that the pipeline continues, as one rank and as other numbers of ranks.
 template <class Make>
@@ -132,20 +138,20 @@ TEST_CASE("resume: keeps a partly consumed batch while later batches produce no 
         .flat_map("lines again", same);
   };
   auto whole = make();
-  const auto [all, states] = leat::sync_wait(read_and_save(whole));
+  const auto [all, states] = leat::block_on(read_and_save(whole));
   for (std::size_t k = 0; k < states.size(); k += leat_test::slow_build ? 7 : 1) {
     auto p = make();
     const auto rest = [&]() -> leat::task<std::pair<texts, texts>> {
       co_await p.restore(states[k]);
       co_return co_await read_and_save(p);
     };
-    const auto [elements, after] = leat::sync_wait(rest());
+    const auto [elements, after] = leat::block_on(rest());
     INFO(k);
     REQUIRE(elements == texts(all.begin() + static_cast<std::ptrdiff_t>(k), all.end()));
     for (std::size_t i = k % 8; i < after.size(); i += 8) {
       auto next = make();
       REQUIRE(
-          leat::sync_wait(go_on(next, after[i], 20)) ==
+          leat::block_on(go_on(next, after[i], 20)) ==
           texts(elements.begin() + static_cast<std::ptrdiff_t>(i),
                 elements.begin() + static_cast<std::ptrdiff_t>(std::min(i + 20, elements.size()))));
     }
@@ -165,19 +171,19 @@ texts texts_of_rows(const leat::owned_record_batch& rows) {
 
 TEST_CASE("resume: a rebuilt batch has the same rows and positions", "[pipeline]") {
   const temp_dir dir;
-  leat::sync_wait(leat_test::write_record_files(dir, 100, leat::compression::gzip));
+  leat::block_on(leat_test::write_record_files(dir, 100, leat::compression::gzip));
   check_both([&](std::uint64_t rank, std::uint64_t world_size) {
     return leat::read_files<leat::tfrecord_reader>(
                {.files = {dir / "records???"},
                 .interleave = 2,
                 .block_length = 3,
                 .world = {.rank = rank, .world_size = world_size},
-                .reader = {.compression_type = leat::compression::gzip}})
+                .reader = {.compression = leat::compression::gzip}})
         .batch({.batch_size = 6})
         .flat_map("rows", texts_of_rows);
   });
   const temp_dir plain;
-  leat::sync_wait(leat_test::write_record_files(plain, 60));
+  leat::block_on(leat_test::write_record_files(plain, 60));
   check_both([&](std::uint64_t rank, std::uint64_t world_size) {
     return leat::read_indexed({plain / "records???"},
                               {.num_epochs = 2,
@@ -218,20 +224,22 @@ auto declare(const few_files& lines, std::uint64_t rank = 0, std::uint64_t world
 TEST_CASE("resume: a state contains only the batches that stages need", "[pipeline]") {
   const few_files lines;
   auto p = declare(lines);
-  const texts states = leat::sync_wait(read_and_save(p)).second;
+  const texts states = leat::block_on(read_and_save(p)).second;
   for (std::size_t k = 0; k < states.size(); ++k) {
-    const stages all = leat::detail::stages_from_bytes(states[k], "test");
+    const stages all = stages_of(states[k]);
+    const auto batches = batches_of(all, 2);
     const bool is_in_midst = k % 4 != 0;
     INFO(k);
-    REQUIRE(all[2].batches.size() == (is_in_midst ? 1 : 0));
-    REQUIRE(all[3].begun.size() == all[2].batches.size());
-    if (is_in_midst) CHECK(all[2].batches[0].size() == 4);
+    REQUIRE(batches.size() == (is_in_midst ? 1 : 0));
+    const auto each = leat_test::state_in<leat::detail::flat_map_state>(all[3]);
+    REQUIRE(each.begun.size() == batches.size());
+    if (is_in_midst) CHECK(batches[0].size() == 4);
     auto same_place = declare(lines);
     const auto saved_again = [&]() -> leat::task<std::string> {
       co_await same_place.restore(states[k]);
       co_return same_place.save();
     };
-    CHECK(leat::sync_wait(saved_again()) == states[k]);
+    CHECK(leat::block_on(saved_again()) == states[k]);
   }
   // Of the batches of several ranks, a rank holds only those that it needs.
   texts of_ranks(3);
@@ -243,9 +251,9 @@ TEST_CASE("resume: a state contains only the batches that stages need", "[pipeli
       co_await of_two.restore_ranks(of_ranks);
       co_return of_two.save();
     };
-    const stages all = leat::detail::stages_from_bytes(leat::sync_wait(restored()), "test");
-    CHECK(all[2].batches.size() == (r == 0 ? 2 : 1));
-    held += all[2].batches.size();
+    const auto batches = batches_of(stages_of(leat::block_on(restored())), 2);
+    CHECK(batches.size() == (r == 0 ? 2 : 1));
+    held += batches.size();
   }
   CHECK(held == 3);
 }
@@ -258,12 +266,12 @@ TEST_CASE("resume: the rest of a batch continues on its rank, or on all ranks wi
   auto other = declare(lines);
   CHECK(contains(error_of(other.restore(states[0]), errc::failed_precondition),
                  "call restore_ranks() with the states of all 2 ranks"));
-  leat::sync_wait(other.stop());
+  leat::block_on(other.stop());
   const texts rest = go_on_with(declare(lines), states);
   CHECK(rest.size() == 60 - 12);
   const texts first(rest.begin(), rest.begin() + 4);  // the rest of both batches comes first
   auto whole = declare(lines, 0, 2);
-  const texts of_first = leat::sync_wait(read_and_save(whole)).first;
+  const texts of_first = leat::block_on(read_and_save(whole)).first;
   CHECK(texts(first.begin(), first.begin() + 2) ==
         texts(of_first.begin() + 6, of_first.begin() + 8));
 }
@@ -286,13 +294,13 @@ TEST_CASE("resume: the rest of a batch follows an error in it", "[pipeline]") {
   const auto read = [&]() -> leat::task<> {
     while (auto text = co_await p.next()) seen.push_back(std::move(*text));
   };
-  CHECK_THROWS_AS(leat::sync_wait(read()), std::runtime_error);
+  CHECK_THROWS_AS(leat::block_on(read()), std::runtime_error);
   REQUIRE(seen.size() > 10);
   state = p.save();
   fails = false;
   const texts all = go_on_with(make(0, 1), {});
   auto rest = make(0, 1);
-  CHECK(leat::sync_wait(go_on(rest, state)) ==
+  CHECK(leat::block_on(go_on(rest, state)) ==
         texts(all.begin() + static_cast<std::ptrdiff_t>(seen.size()), all.end()));
   for (std::uint64_t r = 0; r < 3; ++r) {
     const texts part = go_on_with(make(r, 3), {state});
@@ -315,13 +323,13 @@ TEST_CASE("resume: rejects a batch whose elements cannot be produced again", "[p
         .flat_map("lines", same);
   };
   auto first = make();
-  const std::string state = leat::sync_wait(read_and_save(first, 2)).second.back();
+  const std::string state = leat::block_on(read_and_save(first, 2)).second.back();
   leaves_out = true;
   auto p = make();
   CHECK(contains(error_of(p.restore(state), errc::failed_precondition),
                  "stage 'batch': state cannot be restored: an element of a partly consumed batch "
                  "could not be produced again"));
-  leat::sync_wait(p.stop());
+  leat::block_on(p.stop());
 }
 
 TEST_CASE("resume: rejects invalid batches in a state", "[pipeline]") {
@@ -330,19 +338,18 @@ TEST_CASE("resume: rejects invalid batches in a state", "[pipeline]") {
     return declare(lines).batch({.batch_size = 3, .name = "again"}).flat_map("lines again", same);
   };
   auto p = declared();
-  const stages good =
-      leat::detail::stages_from_bytes(leat::sync_wait(read_and_save(p, 4)).second.back(), "test");
-  REQUIRE(good[2].batches.size() == 2);
-  REQUIRE(good[4].batches.size() == 1);
-  const auto refused = [&](const std::function<void(stages&)>& change, errc code) {
+  const stages good = stages_of(leat::block_on(read_and_save(p, 4)).second.back());
+  REQUIRE(batches_of(good, 2).size() == 2);
+  REQUIRE(batches_of(good, 4).size() == 1);
+  const auto refused = [&](const leat_test::stages_change& change, errc code) {
     stages changed = good;
     change(changed);
     auto other = declared();
     std::string why = error_of(other.restore(leat::detail::stages_to_bytes(changed)), code);
-    leat::sync_wait(other.stop());
+    leat::block_on(other.stop());
     return why;
   };
-  const auto check = [&](const std::string& why, const std::function<void(stages&)>& change) {
+  const auto check = [&](const std::string& why, const leat_test::stages_change& change) {
     INFO(why);
     CHECK(contains(refused(change, errc::invalid_argument), "pipeline 'pipeline', " + why));
   };
@@ -353,25 +360,24 @@ TEST_CASE("resume: rejects invalid batches in a state", "[pipeline]") {
       "consumed";
   const std::string size =
       "': state cannot be restored: it has a batch of more elements than batch_size";
-  check("stage 'lines again" + lacks, [](stages& s) { s[5].begun[0].what.index = 1; });
-  check("stage 'lines again" + lacks, [](stages& s) { s[5].begun[0].what.file = 1; });
-  check("stage 'lines again" + lacks, [](stages& s) { s[5].begun[0].what.offset = 1; });
-  check("stage 'again" + lacks, [](stages& s) { s[4].batches[0][0].index = 1; });
-  check("stage 'again" + others, [](stages& s) { s[4].batches.clear(); });
-  check("stage 'again" + others, [](stages& s) { s[4].batches.resize(2, s[4].batches[0]); });
-  check("stage 'batch" + others, [](stages& s) { s[2].batches.pop_back(); });
-  check("stage 'again" + size, [](stages& s) { s[4].batches[0].resize(4, s[4].batches[0][0]); });
-  check("stage 'batch" + size, [](stages& s) { s[2].batches[1].resize(5, s[2].batches[1][0]); });
-  check("stage 'lines': state contains batches, which a stage of kind 'flat_map' never has",
-        [](stages& s) { s[3].batches = s[2].batches; });
+  check("stage 'lines again" + lacks, change_begun(5, [](auto& b) { b[0].what.index = 1; }));
+  check("stage 'lines again" + lacks, change_begun(5, [](auto& b) { b[0].what.file = 1; }));
+  check("stage 'lines again" + lacks, change_begun(5, [](auto& b) { b[0].what.offset = 1; }));
+  check("stage 'again" + lacks, change_batches(4, [](auto& b) { b[0][0].index = 1; }));
+  check("stage 'again" + others, change_batches(4, [](auto& b) { b.clear(); }));
+  check("stage 'again" + others, change_batches(4, [](auto& b) { b.resize(2, b[0]); }));
+  check("stage 'batch" + others, change_batches(2, [](auto& b) { b.pop_back(); }));
+  check("stage 'again" + size, change_batches(4, [](auto& b) { b[0].resize(4, b[0][0]); }));
+  check("stage 'batch" + size, change_batches(2, [](auto& b) { b[1].resize(5, b[1][0]); }));
   const std::string begun =
       "the function returned other elements than before for a partly consumed element";
   for (const std::uint64_t had : {std::uint64_t{4}, std::uint64_t{1} << 60, UINT64_MAX}) {
-    CHECK(contains(refused([&](stages& s) { s[5].begun[0].had = had; }, errc::failed_precondition),
-                   "stage 'lines again': state cannot be restored: " + begun));
+    CHECK(contains(
+        refused(change_begun(5, [&](auto& b) { b[0].had = had; }), errc::failed_precondition),
+        "stage 'lines again': state cannot be restored: " + begun));
   }
   const auto in_batch = [&](auto change) {
-    return refused([&](stages& s) { change(s[2].batches[0][0]); }, errc::failed_precondition);
+    return refused(change_batches(2, [&](auto& b) { change(b[0][0]); }), errc::failed_precondition);
   };
   CHECK(contains(in_batch([](leat::detail::origin& o) { o.file = 99; }), "stage 'files'"));
   CHECK(contains(in_batch([](leat::detail::origin& o) { o.offset = 1; }),
@@ -379,35 +385,25 @@ TEST_CASE("resume: rejects invalid batches in a state", "[pipeline]") {
   CHECK(contains(in_batch([](leat::detail::origin& o) { o.branch = 1; }),
                  "stage 'batch': state cannot be restored: an element of a partly consumed batch "
                  "could not be produced again"));
-  CHECK(
-      contains(refused([](stages& s) { s[4].batches[0][0].branch = 1; }, errc::failed_precondition),
-               "stage 'again': state cannot be restored: an element of a partly consumed batch"));
+  CHECK(contains(
+      refused(change_batches(4, [](auto& b) { b[0][0].branch = 1; }), errc::failed_precondition),
+      "stage 'again': state cannot be restored: an element of a partly consumed batch"));
 }
 
 TEST_CASE("resume: rejects a state of an earlier version without the elements of a batch",
           "[pipeline]") {
   const few_files lines;
   auto p = declare(lines);
-  stages all =
-      leat::detail::stages_from_bytes(leat::sync_wait(read_and_save(p, 4)).second.back(), "test");
-  std::string bytes = leat::detail::stages_to_bytes(all);
-  // The field followed the name in the message of the last stage.
-  const std::string last = std::string("\x12\x11\x0a\x08") + "flat_map\x12\x05lines";
-  const std::size_t at = bytes.rfind(last);
-  REQUIRE(at != std::string::npos);
-  bytes.resize(bytes.size() - 5);
-  REQUIRE(bytes.size() == at + last.size());
-  bytes[at + 1] = '\x13';
-  bytes += "\x20\x02";
-  const std::uint32_t sum = leat::crc32c(leat::as_bytes(bytes));
-  bytes += '\x7d';
-  for (unsigned i = 0; i < 4; ++i) bytes += static_cast<char>(sum >> (8 * i) & 255);
+  stages all = stages_of(leat::block_on(read_and_save(p, 4)).second.back());
+  all.back().own = "\x20\x02";
+  const std::string bytes = leat::detail::stages_to_bytes(all);
   auto other = declare(lines);
   CHECK(contains(
       error_of(other.restore(bytes), errc::unimplemented),
-      "pipeline 'pipeline': state was saved by an earlier version of leat while stage 'lines' had "
-      "passed on only a part of a batch: restore a state that was saved at the end of a batch"));
-  leat::sync_wait(other.stop());
+      "pipeline 'pipeline', stage 'lines': state was saved by an earlier version of leat after the "
+      "stage had passed on only a part of a batch: restore a state that was saved at the end of a "
+      "batch"));
+  leat::block_on(other.stop());
 }
 
 }  // namespace resume_batches_test

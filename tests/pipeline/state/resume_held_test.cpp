@@ -13,6 +13,7 @@
 #include "input/few_files.hpp"
 #include "leat/async/loop/runtime.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
+#include "pipeline/saved_stages.hpp"
 #include "pipeline/source/dealing.hpp"
 #include "support/error_of.hpp"
 #include "support/refusal.hpp"
@@ -62,13 +63,13 @@ TEST_CASE("resume: buffers of several epochs and batches are redistributed", "[p
 
 TEST_CASE("resume: buffers of compressed records are redistributed", "[pipeline]") {
   const temp_dir dir;
-  leat::sync_wait(leat_test::write_record_files(dir, 200, leat::compression::gzip));
+  leat::block_on(leat_test::write_record_files(dir, 200, leat::compression::gzip));
   check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
     return leat::read_files<leat::tfrecord_reader>(
                {.files = {dir / "records???"},
                 .interleave = 2,
                 .world = {.rank = rank, .world_size = world_size},
-                .reader = {.compression_type = leat::compression::gzip}})
+                .reader = {.compression = leat::compression::gzip}})
         .shuffle({.capacity = 30, .seed = 9})
         .batch({.batch_size = 3})
         .map("join", join_rows);
@@ -141,15 +142,15 @@ TEST_CASE("resume: a buffer above its capacity returns the surplus first", "[pip
     std::vector<std::size_t> held;
     for (std::size_t i = 0; i < 30; ++i) {
       static_cast<void>(co_await alone.next());
-      const auto now = leat::detail::stages_from_bytes(alone.save(), "test");
-      held.push_back(now.back().buffer->held.size());
+      const auto now = leat_test::stages_of(alone.save());
+      held.push_back(leat_test::state_in<leat::detail::shuffle_state>(now.back()).held.size());
     }
     CHECK(held[0] > 20);
     CHECK(std::is_sorted(held.rbegin(), held.rend()));
     CHECK(held.back() == 12);
     co_await alone.stop();
   };
-  leat::sync_wait(body());
+  leat::block_on(body());
 }
 
 TEST_CASE("resume: the rest of an element is counted once", "[pipeline]") {
@@ -159,9 +160,9 @@ TEST_CASE("resume: the rest of an element is counted once", "[pipeline]") {
       return lines.read(0, 1).flat_map("parts", parts, {.workers = workers});
     };
     auto first = make();
-    const std::string state = leat::sync_wait(read_and_save(first, 1)).second.back();
+    const std::string state = leat::block_on(read_and_save(first, 1)).second.back();
     auto p = make();
-    const texts rest = leat::sync_wait(go_on(p, state));
+    const texts rest = leat::block_on(go_on(p, state));
     CHECK(rest.front() == "90b");
     CHECK(p.stages()[2]->records() == rest.size());
   }
@@ -211,7 +212,7 @@ TEST_CASE("resume: the rest of a flat_map element follows an error in it", "[pip
       }
       state = p.save();
     };
-    leat::sync_wait(body());
+    leat::block_on(body());
     return std::pair(all, state);
   };
   const auto [before, state] = read(make(0, 1), "");
@@ -253,7 +254,7 @@ TEST_CASE("pipeline: an error within an element, with workers in completion orde
       all.push_back(std::move(*text));
     }
   };
-  CHECK_THROWS_AS(leat::sync_wait(read()), std::runtime_error);
+  CHECK_THROWS_AS(leat::block_on(read()), std::runtime_error);
   REQUIRE(all.size() == 102);
   CHECK(all.front() == "50a");
   CHECK(all.back() == "100b");
@@ -266,13 +267,13 @@ TEST_CASE("resume: rejects a partly consumed element that produces fewer element
     return lines.read(0, 1).flat_map("some", [&](const std::string& t) { return texts(count, t); });
   };
   auto first = make();
-  const std::string state = leat::sync_wait(read_and_save(first, 5)).second.back();
+  const std::string state = leat::block_on(read_and_save(first, 5)).second.back();
   count = 1;
   auto p = make();
   CHECK(contains(
       error_of(p.restore(state), errc::failed_precondition),
       "stage 'some': state cannot be restored: the function returned other elements than before"));
-  leat::sync_wait(p.stop());
+  leat::block_on(p.stop());
 }
 
 }  // namespace resume_held_test

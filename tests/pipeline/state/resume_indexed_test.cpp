@@ -30,17 +30,17 @@ using leat_test::texts;
 
 TEST_CASE("resume: names the changed file of read_indexed()", "[pipeline]") {
   const temp_dir dir;
-  leat::sync_wait(leat_test::write_record_files(dir, 200));
+  leat::block_on(leat_test::write_record_files(dir, 200));
   const auto declare = [&] {
     return leat::read_indexed({dir / "records???"}, {.num_epochs = 2, .seed = 1, .batch_size = 7})
         .map("text", leat_test::text_of_record);
   };
   auto p = declare();
-  const std::string state = leat::sync_wait(read_and_save(p, 30)).second.back();
+  const std::string state = leat::block_on(read_and_save(p, 30)).second.back();
   const auto refused = [&] {
     auto other = declare();
     const std::string why = error_of(other.restore(state), errc::failed_precondition);
-    leat::sync_wait(other.stop());
+    leat::block_on(other.stop());
     return why;
   };
   const std::string path = dir / "records103";
@@ -51,7 +51,7 @@ TEST_CASE("resume: names the changed file of read_indexed()", "[pipeline]") {
   std::filesystem::last_write_time(path, then);
   {
     auto other = declare();
-    CHECK(leat::sync_wait(go_on(other, state)).size() == 370);
+    CHECK(leat::block_on(go_on(other, state)).size() == 370);
   }
   const std::string other = dir / "records101";
   const auto size = std::to_string(std::filesystem::file_size(other));
@@ -64,38 +64,38 @@ TEST_CASE("resume: names the changed file of read_indexed()", "[pipeline]") {
 TEST_CASE("resume: an error of read_indexed() does not mean a different declaration",
           "[pipeline]") {
   const temp_dir dir;
-  leat::sync_wait(leat_test::write_record_files(dir, 20));
+  leat::block_on(leat_test::write_record_files(dir, 20));
   const auto declare = [&] {
     return leat::read_indexed({dir / "records???"}, {.num_epochs = 2, .batch_size = 7})
         .map("text", leat_test::text_of_record);
   };
   auto p = declare();
-  const std::string state = leat::sync_wait(read_and_save(p, 9)).second.back();
+  const std::string state = leat::block_on(read_and_save(p, 9)).second.back();
   const std::string path = dir.write("records101.index", "no index, but a note of somebody's");
   auto other = declare();
   CHECK(contains(error_of(other.restore(state), errc::failed_precondition),
                  "pipeline 'pipeline' cannot resume from its state: " + path));
-  leat::sync_wait(other.stop());
+  leat::block_on(other.stop());
 }
 
 TEST_CASE("resume: the pattern of read_indexed() does not match indexes that it wrote",
           "[pipeline]") {
   const temp_dir dir;
-  leat::sync_wait(leat_test::write_record_files(dir, 60));
+  leat::block_on(leat_test::write_record_files(dir, 60));
   const auto declare = [&] {
     return leat::read_indexed({dir / "*"}, {.num_epochs = 1, .seed = 1, .batch_size = 7})
         .map("text", text_of_record);
   };
   auto p = declare();
-  const auto [all, states] = leat::sync_wait(read_and_save(p));
+  const auto [all, states] = leat::block_on(read_and_save(p));
   REQUIRE(all.size() == 60);
   REQUIRE(std::filesystem::exists(dir / "records101.index"));
   auto other = declare();
-  CHECK(leat::sync_wait(go_on(other, states[20])) == texts(all.begin() + 20, all.end()));
+  CHECK(leat::block_on(go_on(other, states[20])) == texts(all.begin() + 20, all.end()));
 }
 
 struct few_records {
-  explicit few_records(int count) { leat::sync_wait(leat_test::write_record_files(dir, count)); }
+  explicit few_records(int count) { leat::block_on(leat_test::write_record_files(dir, count)); }
   [[nodiscard]] auto read(std::uint64_t rank, std::uint64_t world_size,
                           std::uint64_t num_epochs = 1) const {
     return leat::read_indexed({dir / "records???"},
@@ -205,7 +205,7 @@ struct owned_files {
         co_await writer.close();
       }
     };
-    leat::sync_wait(write());
+    leat::block_on(write());
   }
   [[nodiscard]] auto read(std::uint64_t rank, std::uint64_t world_size, std::uint64_t num_epochs,
                           leat::shard_remainder last = leat::shard_remainder::keep) const {
@@ -289,7 +289,7 @@ TEST_CASE("resume: rejects the state of one rank with separate files for another
       contains(error_of(p.restore(state), errc::failed_precondition),
                "indexed_reader: cannot resume: state is in the middle of an epoch that divides its "
                "files among 2 ranks, but world_size is 1: pass the states of all 2 ranks to "));
-  leat::sync_wait(p.stop());
+  leat::block_on(p.stop());
 }
 
 }  // namespace resume_indexed_test

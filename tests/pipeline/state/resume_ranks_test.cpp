@@ -37,18 +37,18 @@ using leat_test::write_record_files;
 template <class Make>
 void check_ranks(std::uint64_t before, std::uint64_t behind, Make make) {
   auto alone = make(0, 1);
-  const std::string all = joined_by_commas(leat::sync_wait(leat_test::read_all(alone)));
+  const std::string all = joined_by_commas(leat::block_on(leat_test::read_all(alone)));
   std::string seen;
   std::string state;
   for (std::uint64_t rank = 0; rank < before; ++rank) {
     auto p = make(rank, before);
-    const auto [elements, states] = leat::sync_wait(read_and_save(p, 10));
+    const auto [elements, states] = leat::block_on(read_and_save(p, 10));
     seen += joined_by_commas(elements) + ',';
     state = states.back();
   }
   for (std::uint64_t rank = 0; rank < behind; ++rank) {
     auto p = make(rank, behind);
-    seen += joined_by_commas(leat::sync_wait(go_on(p, state))) + ',';
+    seen += joined_by_commas(leat::block_on(go_on(p, state))) + ',';
   }
   CHECK(sorted(parts_of(seen)) == sorted(parts_of(all)));
 }
@@ -60,18 +60,18 @@ TEST_CASE("resume: too few files for the ranks do not mean a different declarati
     return lines_of({.files = {dir / "*"}, .world = {.rank = 0, .world_size = 2}});
   };
   auto p = declare();
-  const std::string state = leat::sync_wait(read_and_save(p, 2)).second.back();
+  const std::string state = leat::block_on(read_and_save(p, 2)).second.back();
   std::filesystem::remove(dir / "b");  // such as on a disk that is not mounted yet
   auto other = declare();
   CHECK(
       contains(error_of(other.restore(state), errc::failed_precondition),
                "cannot resume from its state: stage 'files': 1 files are not enough for 2 ranks"));
-  leat::sync_wait(other.stop());
+  leat::block_on(other.stop());
 }
 
 TEST_CASE("resume: another number of ranks continues with the same records", "[pipeline]") {
   const temp_dir dir;
-  leat::sync_wait(write_record_files(dir, 1000));
+  leat::block_on(write_record_files(dir, 1000));
   const auto ranks_of = [&](std::uint64_t rank, std::uint64_t world_size) {
     return leat::read_indexed({dir / "records???"},
                               {.num_epochs = 1,
@@ -101,7 +101,7 @@ TEST_CASE("resume: another number of ranks continues with the same records", "[p
 
 TEST_CASE("resume: another number of ranks restores held elements from all states", "[pipeline]") {
   const temp_dir dir;
-  leat::sync_wait(write_record_files(dir, 1000));
+  leat::block_on(write_record_files(dir, 1000));
   const auto ranks_of = [&](std::uint64_t rank, std::uint64_t world_size) {
     return leat::read_indexed(
         {dir / "records???"},
@@ -118,24 +118,24 @@ TEST_CASE("resume: another number of ranks restores held elements from all state
     });
   };
   auto first = shuffled(0, 2);
-  const std::string state = leat::sync_wait(read_and_save(first, 70)).second.back();
+  const std::string state = leat::block_on(read_and_save(first, 70)).second.back();
   for (const auto& [rank, world_size] : {std::pair{1U, 2U}, {0U, 3U}, {0U, 1U}}) {
     auto p = shuffled(rank, world_size);
     const std::string why = error_of(p.restore(state), errc::failed_precondition);
     CHECK(contains(why, "stage 'shuffle': state has elements of rank 0 of 2, but this is rank " +
                             std::to_string(rank) + " of " + std::to_string(world_size) +
                             ": call restore_ranks() with the states of all 2 ranks"));
-    leat::sync_wait(p.stop());
+    leat::block_on(p.stop());
   }
   auto same = shuffled(0, 2);
-  CHECK(leat::sync_wait(go_on(same, state)).size() == 430);
+  CHECK(leat::block_on(go_on(same, state)).size() == 430);
 
   auto twice = words(0, 2);
-  const texts states = leat::sync_wait(read_and_save(twice, 3)).second;
+  const texts states = leat::block_on(read_and_save(twice, 3)).second;
   auto p = words(1, 2);
   CHECK(contains(error_of(p.restore(states.back()), errc::failed_precondition),
                  "stage 'twice': state has elements of rank 0 of 2"));
-  leat::sync_wait(p.stop());
+  leat::block_on(p.stop());
 }
 
 // ------------------------------------------------------------------------- files shared by ranks
@@ -174,13 +174,13 @@ TEST_CASE("resume: files are redistributed to another number of ranks", "[pipeli
 
 TEST_CASE("resume: batches of compressed records are redistributed", "[pipeline]") {
   const temp_dir dir;
-  leat::sync_wait(write_record_files(dir, 1000, leat::compression::gzip));
+  leat::block_on(write_record_files(dir, 1000, leat::compression::gzip));
   const auto records = [&](std::uint64_t rank, std::uint64_t world_size) {
     return leat::read_files<leat::tfrecord_reader>(
                {.files = {dir / "records???"},
                 .interleave = 2,
                 .world = {.rank = rank, .world_size = world_size},
-                .reader = {.compression_type = leat::compression::gzip}})
+                .reader = {.compression = leat::compression::gzip}})
         .batch({.batch_size = 4})
         .map("join", join_rows, {.workers = 2});
   };
@@ -253,7 +253,7 @@ TEST_CASE("resume: rejects states that do not cover all ranks", "[pipeline]") {
   };
   const auto refused = [](auto p, const texts& states) {
     const std::string why = error_of(p.restore_ranks(states), errc::failed_precondition);
-    leat::sync_wait(p.stop());
+    leat::block_on(p.stop());
     return why;
   };
   texts states(2);
@@ -269,13 +269,13 @@ TEST_CASE("resume: rejects states that do not cover all ranks", "[pipeline]") {
                  "stage 'files': state belongs to rank 1 of 2, but this is rank 0 of 3: call "
                  "restore_ranks() with the states of all 2 ranks"));
   // After the error, the pipeline is as it was declared, and can be read.
-  CHECK(!leat::sync_wait(leat_test::read_all(single)).empty());
+  CHECK(!leat::block_on(leat_test::read_all(single)).empty());
 }
 
 TEST_CASE("resume: rejects ranks with different seeds", "[pipeline]") {
   const temp_dir dir;
   leat_test::write_line_files(dir, 400);
-  leat::sync_wait(write_record_files(dir, 100));
+  leat::block_on(write_record_files(dir, 100));
   using seed = std::optional<std::uint64_t>;
   const auto check = [](auto make) {
     texts states(2);
@@ -283,7 +283,7 @@ TEST_CASE("resume: rejects ranks with different seeds", "[pipeline]") {
     auto p = make(0, 1, seed());
     CHECK(contains(error_of(p.restore_ranks(states), errc::failed_precondition),
                    "seeds of rank 1 of 2 and rank 0 of 2 differ"));
-    leat::sync_wait(p.stop());
+    leat::block_on(p.stop());
   };
   check([&](std::uint64_t rank, std::uint64_t world_size, seed s) {
     return lines_of({.files = {dir / "lines*"},
@@ -312,7 +312,7 @@ TEST_CASE("resume: all ranks reject a changed file", "[pipeline]") {
     auto p = lines(rank, 3);
     CHECK(contains(error_of(p.restore_ranks(states), errc::failed_precondition),
                    "bytes, but had 6 when it was read"));
-    leat::sync_wait(p.stop());
+    leat::block_on(p.stop());
   }
 }
 

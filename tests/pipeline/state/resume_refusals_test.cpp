@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -16,6 +15,7 @@
 #include "leat/pipeline/read_queue.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "pipeline/resuming.hpp"
+#include "pipeline/saved_stages.hpp"
 #include "support/error_of.hpp"
 #include "support/refusal.hpp"
 
@@ -55,7 +55,7 @@ struct saved_pipeline {
     dir.write("b", "11\n12\n13\n14\n");
     dir.write("c", "21\n22\n23\n24\n25\n");
     auto p = declared(dir);
-    auto [elements, after] = leat::sync_wait(read_and_save(p));
+    auto [elements, after] = leat::block_on(read_and_save(p));
     all = std::move(elements);
     states = std::move(after);
     CHECK(all.size() == 6);
@@ -70,7 +70,7 @@ struct saved_pipeline {
   std::string refused_state(Pipeline p, std::string state,
                             errc expected = errc::failed_precondition) {
     const std::string why = error_of(p.restore(std::move(state)), expected);
-    leat::sync_wait(p.stop());
+    leat::block_on(p.stop());
     return why;
   }
 
@@ -100,13 +100,13 @@ TEST_CASE("resume: rejects a different pipeline and names the difference", "[pip
 template <class Declare, class Options>
 std::string refused_with(Declare declare, const Options& then, const Options& now) {
   auto p = declare(then);
-  const auto [all, states] = leat::sync_wait(read_and_save(p, 1));
+  const auto [all, states] = leat::block_on(read_and_save(p, 1));
   REQUIRE(all.size() == 1);
   auto same = declare(then);
-  CHECK(leat::sync_wait(go_on(same, states[1], 1)).size() == 1);
+  CHECK(leat::block_on(go_on(same, states[1], 1)).size() == 1);
   auto other = declare(now);
   const std::string why = error_of(other.restore(states[1]), errc::invalid_argument);
-  leat::sync_wait(other.stop());
+  leat::block_on(other.stop());
   return why;
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("resume: rejects different reader options by name", "[pipeline]") {
   using leat::corruption_policy;
   const temp_dir dir;
   dir.write("lines", "1\n2\n3\n");
-  leat::sync_wait(leat_test::write_record_files(dir, 30));
+  leat::block_on(leat_test::write_record_files(dir, 30));
   const auto lines = [&](const leat::line_reader_options& o) {
     return lines_of({.files = {dir / "lines"}, .reader = o});
   };
@@ -136,7 +136,7 @@ TEST_CASE("resume: rejects different reader options by name", "[pipeline]") {
                  "max_record_size is 99, but was 1073741824"));
   CHECK(contains(refused_with(records, record, {.tolerate_truncated_tail = true}),
                  "tolerate_truncated_tail is 1, but was 0"));
-  CHECK(contains(refused_with(records, record, {.inflate = {.max_output = 9}}),
+  CHECK(contains(refused_with(records, record, {.decompression = {.max_output = 9}}),
                  "inflate.max_output is 9, but was"));
 
   const auto whole = [&](const leat::whole_file_reader_options& o) {
@@ -150,7 +150,7 @@ TEST_CASE("resume: rejects different reader options by name", "[pipeline]") {
 TEST_CASE("resume: rejects different options of read_indexed() by name", "[pipeline]") {
   using options = leat::indexed_reader_options;
   const temp_dir dir;
-  leat::sync_wait(leat_test::write_record_files(dir, 30));
+  leat::block_on(leat_test::write_record_files(dir, 30));
   const auto indexed = [&](const options& o) {
     return leat::read_indexed({dir / "records???"}, o).map("text", leat_test::text_of_record);
   };
@@ -171,14 +171,14 @@ TEST_CASE("resume: rejects different options of read_indexed() by name", "[pipel
       "corruption.policy is 1, but was 0"));
 
   auto p = indexed(first);
-  const auto [all, states] = leat::sync_wait(read_and_save(p));
+  const auto [all, states] = leat::block_on(read_and_save(p));
   REQUIRE(all.size() == 90);
   const auto with_epochs = [&](std::uint64_t epochs) {
     return indexed({.num_epochs = epochs, .seed = 1});
   };
   for (const std::size_t k : {30U, 60U}) {  // where the last epoch ends
     auto ended = with_epochs(k / 30);
-    CHECK(leat::sync_wait(go_on(ended, states[k])).empty());
+    CHECK(leat::block_on(go_on(ended, states[k])).empty());
   }
   for (const std::size_t k : {31U, 61U, 90U}) {
     INFO(k);
@@ -187,7 +187,7 @@ TEST_CASE("resume: rejects different options of read_indexed() by name", "[pipel
                    "stage 'indexed_reader': state cannot be restored: it is in epoch " +
                        std::string(k == 31 ? "2" : "3") + ", but num_epochs is " +
                        (k == 31 ? "1" : "2")));
-    leat::sync_wait(fewer.stop());
+    leat::block_on(fewer.stop());
   }
 }
 
@@ -236,7 +236,7 @@ TEST_CASE("resume: a rejected state leaves the pipeline as declared", "[pipeline
     s.dir.write("b", changed);
     co_return co_await read_all(p);
   };
-  CHECK(leat::sync_wait(read()) == s.all);
+  CHECK(leat::block_on(read()) == s.all);
 }
 
 TEST_CASE("resume: rejects bytes that are not a state, or corrupt", "[pipeline]") {
@@ -252,10 +252,10 @@ TEST_CASE("resume: rejects bytes that are not a state, or corrupt", "[pipeline]"
       std::string damaged = state;
       damaged[i] = static_cast<char>(damaged[i] ^ (1 << bit));
       auto p = declared(s.dir);
-      CHECK_THROWS_AS(leat::sync_wait(p.restore(damaged)), leat::failure);
+      CHECK_THROWS_AS(leat::block_on(p.restore(damaged)), leat::failure);
     }
     auto p = declared(s.dir);
-    CHECK_THROWS_AS(leat::sync_wait(p.restore(state.substr(0, i))), leat::failure);
+    CHECK_THROWS_AS(leat::block_on(p.restore(state.substr(0, i))), leat::failure);
   }
 }
 
@@ -286,7 +286,7 @@ TEST_CASE("resume: saving reports why a pipeline cannot be saved", "[pipeline]")
       "stage 'files' reads '/dev/fd/0', whose data cannot be read again: read it from a "
       "file"));
   auto ended = lines_of({.files = {dir / "*"}}).batch({.batch_size = 1}).shuffle({.capacity = 3});
-  leat::sync_wait(ended.stop());
+  leat::block_on(ended.stop());
   CHECK(contains(why(ended), "call shuffle() before batch()"));
 }
 
@@ -311,11 +311,11 @@ TEST_CASE("resume: the state after the end of a pipeline", "[pipeline]") {
   saved_pipeline s;
   SECTION("no elements after the end, except with another epoch") {
     auto p = declared(s.dir);
-    CHECK(leat::sync_wait(go_on(p, s.states.back())).empty());
+    CHECK(leat::block_on(go_on(p, s.states.back())).empty());
     auto twice = declared(s.dir, {.num_epochs = 2});
-    const auto [all, states] = leat::sync_wait(read_and_save(twice));
+    const auto [all, states] = leat::block_on(read_and_save(twice));
     auto more = declared(s.dir, {.num_epochs = 3});
-    CHECK(leat::sync_wait(go_on(more, states.back())).size() > 0);
+    CHECK(leat::block_on(go_on(more, states.back())).size() > 0);
     auto fewer = declared(s.dir);
     const auto behind = [&]() -> task<> { co_await go_on(fewer, states.back()); };
     CHECK(contains(error_of(behind(), errc::failed_precondition),
@@ -329,10 +329,10 @@ TEST_CASE("resume: the state after the end of a pipeline", "[pipeline]") {
         if (++seen == 4) throw std::runtime_error("four");
       });
     };
-    CHECK_THROWS_AS(leat::sync_wait(run()), std::runtime_error);
+    CHECK_THROWS_AS(leat::block_on(run()), std::runtime_error);
     CHECK(p.save() == s.states[4]);
     auto rest = declared(s.dir);
-    CHECK(leat::sync_wait(go_on(rest, p.save())) == texts(s.all.begin() + 4, s.all.end()));
+    CHECK(leat::block_on(go_on(rest, p.save())) == texts(s.all.begin() + 4, s.all.end()));
   }
   SECTION("after an error of a stage, the next element") {
     const auto failing = [&](bool fails) {
@@ -348,56 +348,58 @@ TEST_CASE("resume: the state after the end of a pipeline", "[pipeline]") {
     const auto run = [&]() -> task<> {
       while (auto element = co_await p.next()) seen.push_back(std::move(*element));
     };
-    CHECK_THROWS_AS(leat::sync_wait(run()), std::runtime_error);
+    CHECK_THROWS_AS(leat::block_on(run()), std::runtime_error);
     auto rest = failing(false);
-    const texts others = leat::sync_wait(go_on(rest, p.save()));
+    const texts others = leat::block_on(go_on(rest, p.save()));
     seen.insert(seen.end(), others.begin(), others.end());
     auto whole = failing(false);
-    CHECK(seen == leat::sync_wait(read_all(whole)));
+    CHECK(seen == leat::block_on(read_all(whole)));
   }
 }
 
 TEST_CASE("resume: without a seed, uses the seed of the state", "[pipeline]") {
   saved_pipeline s;
   auto p = declared(s.dir, {.seed = std::nullopt});
-  const auto [all, states] = leat::sync_wait(read_and_save(p));
+  const auto [all, states] = leat::block_on(read_and_save(p));
   for (std::size_t k = 0; k < states.size(); ++k) {
     auto rest = declared(s.dir, {.seed = std::nullopt});
-    CHECK(leat::sync_wait(go_on(rest, states[k])) ==
+    CHECK(leat::block_on(go_on(rest, states[k])) ==
           texts(all.begin() + static_cast<std::ptrdiff_t>(k), all.end()));
   }
 }
 
 TEST_CASE("resume: a global shuffle without a given seed", "[pipeline]") {
   const temp_dir dir;
-  leat::sync_wait(leat_test::write_record_files(dir, 60));
+  leat::block_on(leat_test::write_record_files(dir, 60));
   const auto declare = [&](std::optional<std::uint64_t> seed) {
     return leat::read_indexed({dir / "records???"},
                               {.num_epochs = 2, .seed = seed, .batch_size = 7})
         .map("text", leat_test::text_of_record);
   };
   auto p = declare(std::nullopt);
-  const auto [all, states] = leat::sync_wait(read_and_save(p));
+  const auto [all, states] = leat::block_on(read_and_save(p));
   REQUIRE(all.size() == 120);
   for (const std::size_t k : {0U, 1U, 50U, 60U, 119U, 120U}) {  // 0: before the start
     INFO(k);
     auto rest = declare(std::nullopt);
-    CHECK(leat::sync_wait(go_on(rest, states[k])) ==
+    CHECK(leat::block_on(go_on(rest, states[k])) ==
           texts(all.begin() + static_cast<std::ptrdiff_t>(k), all.end()));
   }
   auto given = declare(1);
   const std::string of_given = given.save();
-  for (const std::string& state : {of_given, leat::sync_wait(read_and_save(given)).second[9]}) {
+  for (const std::string& state : {of_given, leat::block_on(read_and_save(given)).second[9]}) {
     auto other = declare(2);
     CHECK(contains(error_of(other.restore(state), errc::failed_precondition),
                    "stage 'indexed_reader': state cannot be restored: seed is 2, but was 1"));
-    leat::sync_wait(other.stop());
+    leat::block_on(other.stop());
   }
 }
 
 // Any content with a valid checksum is rejected, or read to the end.
 TEST_CASE("resume: rejects states that no pipeline saved", "[pipeline]") {
-  using stages = std::vector<leat::detail::stage_state>;
+  using stages = leat_test::saved_stages;
+  using leat_test::change_buffer;
+  using leat_test::change_files;
   saved_pipeline s;
   for (const char* name : {"a", "b", "c"}) {
     std::string text;
@@ -405,12 +407,17 @@ TEST_CASE("resume: rejects states that no pipeline saved", "[pipeline]") {
     s.dir.write(name, text);
   }
   auto whole = declared(s.dir);
-  const auto [elements, states] = leat::sync_wait(read_and_save(whole));
-  const stages good = leat::detail::stages_from_bytes(states[45], "test");
+  const auto [elements, states] = leat::block_on(read_and_save(whole));
+  const stages good = leat_test::stages_of(states[45]);
   REQUIRE(good.size() == 5);
-  REQUIRE(good[2].buffer->held.size() == 5);
+  REQUIRE(leat_test::state_in<leat::detail::shuffle_state>(good[2]).held.size() == 5);
   constexpr std::uint64_t huge = std::uint64_t{1} << 60;
-  const std::vector<std::function<void(stages&)>> changes{
+  const auto all_positions = [](leat::detail::file_position changed) {
+    return change_files([changed](auto& f) {
+      for (auto& position : f.positions) position = changed;
+    });
+  };
+  const std::vector<leat_test::stages_change> changes{
       [](stages& all) { all.clear(); },
       [](stages& all) { all.pop_back(); },
       [](stages& all) { all.push_back(all.back()); },
@@ -419,46 +426,41 @@ TEST_CASE("resume: rejects states that no pipeline saved", "[pipeline]") {
         all.resize(1);
       },
       [](stages& all) { all[2].settings.clear(); },
-      [](stages& all) { all[0].files.reset(); },
-      [](stages& all) { all[0].files->positions.clear(); },
-      [](stages& all) { all[0].files->positions.emplace_back(); },
-      [](stages& all) { all[0].files->epoch = huge; },
-      [](stages& all) { all[0].files->epoch = 0; },
-      [](stages& all) { all[0].files->next_file = huge; },
-      [](stages& all) { all[0].files->closed = 1; },
-      [](stages& all) { all[0].files->records = huge; },
-      [](stages& all) { all[0].files->files.pop_back(); },
-      [](stages& all) {
-        for (auto& position : all[0].files->positions) position = {.ended = true};
-      },
-      [](stages& all) {
-        for (auto& position : all[0].files->positions) position = {.open = true, .ended = true};
-      },
-      [](stages& all) {
-        for (auto& position : all[0].files->positions) position = {.open = true, .file = huge};
-      },
-      [](stages& all) {
-        for (auto& position : all[0].files->positions) position = {.open = true, .offset = huge};
-      },
-      [](stages& all) { all[1].begun.emplace_back(); },
-      [](stages& all) { all[2].begun.emplace_back(); },
-      [](stages& all) { all[3].batches.emplace_back(1); },
-      [](stages& all) { all[2].buffer.reset(); },
-      [](stages& all) { all[2].buffer->draws = huge; },
-      [](stages& all) { all[2].buffer->held.emplace_back(); },
-      [](stages& all) { all[2].buffer->held[1].file = 99; },
-      [](stages& all) { all[2].buffer->held[1].offset = huge; },
-      [](stages& all) { all[2].buffer->held[1].index = huge; },
-      [](stages& all) { all[2].buffer->held[1].branch = 7; },
-      [](stages& all) {
-        for (auto& each : all[2].buffer->held) each = {};
-      },
+      [](stages& all) { all[2].settings.push_back({"twice", 1}); },
+      [](stages& all) { all[2].version = 2; },
+      [](stages& all) { all[0].own.clear(); },
+      [](stages& all) { all[2].own.clear(); },
+      change_files([](auto& f) { f.positions.clear(); }),
+      change_files([](auto& f) { f.positions.emplace_back(); }),
+      change_files([](auto& f) { f.next_file = huge; }),
+      change_files([](auto& f) { f.closed = 1; }),
+      change_files([](auto& f) { f.files.pop_back(); }),
+      all_positions({.open = true, .ended = true}),
+      all_positions({.open = true, .file = huge}),
+      [](stages& all) { all[1].own = all[2].own; },
+      [](stages& all) { all[2].own += all[0].own; },
+      change_buffer(2, [](auto& b) { b.held[1].file = 99; }),
+      change_buffer(2, [](auto& b) { b.held[1].offset = huge; }),
+      change_files([](auto& f) { f.records = huge; }),
+      change_buffer(2, [](auto& b) { b.held[1].branch = 7; }),
+      // The following ones may be accepted.
+      change_files([](auto& f) { f.epoch = huge; }),
+      change_files([](auto& f) { f.epoch = 0; }),
+      all_positions({.ended = true}),
+      all_positions({.open = true, .offset = huge}),
+      change_buffer(2, [](auto& b) { b.draws = huge; }),
+      change_buffer(2, [](auto& b) { b.held.emplace_back(); }),
+      change_buffer(2, [](auto& b) { b.held[1].index = huge; }),
+      change_buffer(2,
+                    [](auto& b) {
+                      for (auto& each : b.held) each = {};
+                    }),
   };
   const auto read = [&](std::size_t change) {
     stages changed = good;
     changes[change](changed);
     auto p = declared(s.dir);
-    leat::sync_wait([](auto& restored, std::string state) -> task<> {
+    leat::block_on([](auto& restored, std::string state) -> task<> {
       co_await restored.restore(std::move(state));
       co_await restored.for_each([](const std::string&) {});
     }(p, leat::detail::stages_to_bytes(changed)));
@@ -471,7 +473,7 @@ TEST_CASE("resume: rejects states that no pipeline saved", "[pipeline]") {
       CHECK(e.code() != errc::out_of_range);
     }
   }
-  for (const std::size_t i : {0U, 1U, 2U, 3U, 6U, 7U, 12U, 15U, 16U, 19U, 24U, 27U}) {
+  for (std::size_t i = 0; i < 22; ++i) {
     INFO("change " << i);
     CHECK_THROWS_AS(read(i), leat::failure);
   }

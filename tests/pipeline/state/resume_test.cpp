@@ -15,6 +15,7 @@
 #include "leat/io/reader/whole_file_reader.hpp"
 #include "leat/pipeline/read_indexed.hpp"
 #include "pipeline/resuming.hpp"
+#include "pipeline/saved_stages.hpp"
 #include "support/refusal.hpp"
 
 namespace resume_test {
@@ -81,7 +82,7 @@ TEST_CASE("resume: a shuffle buffer, batches and a prefetch", "[pipeline]") {
 TEST_CASE("resume: rows of compressed records, from every element to the end", "[pipeline]") {
   for (const auto compression : {leat::compression::none, leat::compression::gzip}) {
     const temp_dir dir;
-    leat::sync_wait(write_record_files(dir, records, compression));
+    leat::block_on(write_record_files(dir, records, compression));
     const auto all_of_it = [&] {
       return leat::read_files<tfrecord_reader>({.files = {dir / "records???"},
                                                 .num_epochs = 3,
@@ -89,7 +90,7 @@ TEST_CASE("resume: rows of compressed records, from every element to the end", "
                                                 .seed = 8,
                                                 .interleave = 2,
                                                 .block_length = 7,
-                                                .reader = {.compression_type = compression}})
+                                                .reader = {.compression = compression}})
           .shuffle({.capacity = 50, .seed = 9})
           .batch({.batch_size = 7, .remainder = leat::batch_remainder::drop})
           .map("join", join_rows, {.workers = 2})
@@ -178,7 +179,7 @@ TEST_CASE("resume: records of CSV, after corrupt and blank lines too", "[pipelin
 
 TEST_CASE("resume: a global shuffle", "[pipeline]") {
   const temp_dir dir;
-  leat::sync_wait(write_record_files(dir, records));
+  leat::block_on(write_record_files(dir, records));
   const auto read = [&] {
     return leat::read_indexed({dir / "records???"}, {.num_epochs = 2, .seed = 5, .batch_size = 16});
   };
@@ -244,13 +245,13 @@ TEST_CASE("resume: limits of corruption count earlier skipped records", "[pipeli
   };
   const auto check = [&](auto make) {
     auto whole = make();
-    const damaged_stream r = leat::sync_wait(read_damaged(whole, ""));
+    const damaged_stream r = leat::block_on(read_damaged(whole, ""));
     REQUIRE(r.all.size() > 30);
     REQUIRE(leat_test::contains(r.error, "20 earlier reports reach the limit"));
     for (std::size_t k = 0; k < r.states.size(); ++k) {
       INFO("restored behind " << k);
       auto p = make();
-      const damaged_stream rest = leat::sync_wait(read_damaged(p, r.states[k]));
+      const damaged_stream rest = leat::block_on(read_damaged(p, r.states[k]));
       CHECK(rest.all == texts(r.all.begin() + static_cast<std::ptrdiff_t>(k), r.all.end()));
       CHECK(said(rest.error) == said(r.error));
     }
@@ -276,12 +277,12 @@ TEST_CASE("resume: refilling a buffer does not report corruption again", "[pipel
         .shuffle({.capacity = 1000, .seed = 1});
   };
   auto whole = make();
-  const auto [all, states] = leat::sync_wait(leat_test::read_and_save(whole));
+  const auto [all, states] = leat::block_on(leat_test::read_and_save(whole));
   REQUIRE(all.size() == 296);
   REQUIRE(std::exchange(told, 0) == 4);
   for (const std::size_t k : {70U, 250U}) {  // the first block of 64 begins before the files
     auto p = make();
-    CHECK(leat::sync_wait(leat_test::go_on(p, states[k])) ==
+    CHECK(leat::block_on(leat_test::go_on(p, states[k])) ==
           texts(all.begin() + static_cast<std::ptrdiff_t>(k), all.end()));
     CHECK(told == 0);
   }
@@ -330,7 +331,7 @@ TEST_CASE("resume: after an error of a function, continues with the next element
             "mark", [](const std::string& text) { return texts(3, text + '.'); }, options);
       };
       auto whole = make();
-      const texts all = leat::sync_wait(leat_test::read_all(whole));
+      const texts all = leat::block_on(leat_test::read_all(whole));
       fails = true;
       auto first = make();
       texts seen;
@@ -342,11 +343,11 @@ TEST_CASE("resume: after an error of a function, continues with the next element
           state = first.save();
         }
       };
-      leat::sync_wait(read());
+      leat::block_on(read());
       CHECK(seen.size() == (what == behind::many ? 87 : 29));
       fails = false;
       auto second = make();
-      const texts rest = leat::sync_wait(leat_test::go_on(second, state));
+      const texts rest = leat::block_on(leat_test::go_on(second, state));
       seen.insert(seen.end(), rest.begin(), rest.end());
       CHECK(seen == all);
     }
@@ -361,11 +362,11 @@ TEST_CASE("resume: a buffer that holds each record a thousand times", "[pipeline
         .shuffle({.capacity = 4000, .seed = 3});
   };
   auto whole = make();
-  const texts all = leat::sync_wait(leat_test::read_all(whole));
+  const texts all = leat::block_on(leat_test::read_all(whole));
   auto first = make();
-  const auto [seen, states] = leat::sync_wait(leat_test::read_and_save(first, 70));
+  const auto [seen, states] = leat::block_on(leat_test::read_and_save(first, 70));
   auto second = make();
-  const texts rest = leat::sync_wait(leat_test::go_on(second, states.back()));
+  const texts rest = leat::block_on(leat_test::go_on(second, states.back()));
   REQUIRE(seen.size() == 70);
   CHECK(rest == texts(all.begin() + 70, all.end()));
 }
@@ -380,11 +381,11 @@ TEST_CASE("resume: a restored state is saved as the same bytes", "[pipeline]") {
         .map("join", join_batch);
   };
   auto whole = make();
-  for (const std::string& state : leat::sync_wait(read_and_save(whole)).second) {
+  for (const std::string& state : leat::block_on(read_and_save(whole)).second) {
     auto p = make();
-    leat::sync_wait(p.restore(state));
+    leat::block_on(p.restore(state));
     CHECK((p.save() == state));
-    leat::sync_wait(p.stop());
+    leat::block_on(p.stop());
   }
 }
 
@@ -398,10 +399,12 @@ TEST_CASE("resume: with fewer files than interleave slots at most two rounds are
                        .num_epochs = std::nullopt,
                        .interleave = interleave,
                        .block_length = 2});
-    const texts states = leat::sync_wait(read_and_save(p, 300)).second;
+    const texts states = leat::block_on(read_and_save(p, 300)).second;
     std::uint64_t most = 0;
     for (const std::string& state : states) {
-      most = std::max(most, leat::detail::stages_from_bytes(state, "test")[0].files->records);
+      const auto files =
+          leat_test::state_in<leat::detail::file_stage_state>(leat_test::stages_of(state)[0]);
+      most = std::max(most, files.at.records);
     }
     CHECK(most <= 4 * interleave);
   }

@@ -60,7 +60,7 @@ template <class Make>
 void check_turns(Make make) {
   calls c;
   auto whole = make(c);
-  const auto [all, states] = leat::sync_wait(read_and_save(whole, 200));
+  const auto [all, states] = leat::block_on(read_and_save(whole, 200));
   const std::string state = states[100];
   const texts expected(all.begin() + 100, all.end());
 
@@ -75,10 +75,10 @@ void check_turns(Make make) {
     co_await others.join();
   };
   auto second = make(c);
-  leat::sync_wait(restored(second));
+  leat::block_on(restored(second));
   CHECK(c.all >= capacity);
   CHECK(c.most <= share);
-  leat::sync_wait(second.stop());
+  leat::block_on(second.stop());
 
   // A stop ends the restore.
   auto third = make(c);
@@ -95,13 +95,13 @@ void check_turns(Make make) {
   CHECK(c.all >= 500);
   CHECK(c.all <= 500 + share);
   c.on_call = [] {};
-  const texts rest = leat::sync_wait(go_on(third, state, 100));
+  const texts rest = leat::block_on(go_on(third, state, 100));
   CHECK((rest == expected));
 }
 
 TEST_CASE("resume: other tasks run while a restore reads files again", "[pipeline]") {
   const temp_dir dir;
-  leat::sync_wait(leat_test::write_record_files(dir, 5000));
+  leat::block_on(leat_test::write_record_files(dir, 5000));
   check_turns([&](calls& c) {
     return buffered(leat::read_files<leat::tfrecord_reader>({.files = {dir / "records???"}}), c);
   });
@@ -109,7 +109,7 @@ TEST_CASE("resume: other tasks run while a restore reads files again", "[pipelin
 
 TEST_CASE("resume: other tasks run while a restore reads by index", "[pipeline]") {
   const temp_dir dir;
-  leat::sync_wait(leat_test::write_record_files(dir, 5000));
+  leat::block_on(leat_test::write_record_files(dir, 5000));
   check_turns([&](calls& c) {
     return buffered(leat::read_indexed({dir / "records???"}, {.num_epochs = 1, .seed = 5}), c);
   });

@@ -1,40 +1,21 @@
 // Every operation of a queue with every kind of completion token, in every state of the queue.
 
-#include <cstddef>
 #include <exception>
 #include <functional>
 #include <future>
-#include <memory>
-#include <optional>
-#include <system_error>
 #include <tuple>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
-#include <asio/bind_allocator.hpp>
-#include <asio/bind_cancellation_slot.hpp>
-#include <asio/bind_executor.hpp>
-#include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
-#include <asio/error.hpp>
 #include <asio/version.hpp>
 #if ASIO_VERSION < 102400
 #include <asio/experimental/as_tuple.hpp>
 #else
 #include <asio/as_tuple.hpp>
 #endif
-#include <asio/io_context.hpp>
-#include <asio/strand.hpp>
-#include <asio/use_awaitable.hpp>
-#include <asio/use_future.hpp>
 
-#include "leat/base/error.hpp"
-#include "leat/queue/completion_tokens.hpp"
-#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue.hpp"
+#include "support/asio_test.hpp"
 #include "support/counting_allocator.hpp"
-#include "support/leat_test.hpp"
 
 namespace async_queue_matrix_test {
 
@@ -224,8 +205,9 @@ struct as_tuple {
   template <class Verb>
   static asio::awaitable<void> body(queue& q, seen<Verb>& s) {
     co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
-    std::tie(s.ec, s.result) =
-        co_await Verb::start(q, asio_as_tuple::as_tuple(asio::use_awaitable));
+    auto outcome = co_await Verb::start(q, asio_as_tuple::as_tuple(asio::use_awaitable));
+    s.ec = std::get<0>(outcome);
+    s.result = std::move(std::get<1>(outcome));
     s.ended = true;
   }
 };
@@ -339,7 +321,7 @@ TEMPLATE_LIST_TEST_CASE("queue: a close ends the wait of every verb with every t
   r.finish();
   CHECK(r.q.size() == (verb::puts_in ? capacity : 0));
   if (!TestType::token::sees) return;
-  CHECK((verb::puts_in ? r.s.ec == leat::errc::cancelled : !r.s.ec));
+  CHECK((verb::puts_in ? r.s.ec == errc::cancelled : !r.s.ec));
   CHECK(verb::moved(r.s.result) == 0);
 }
 
@@ -358,10 +340,10 @@ TEMPLATE_LIST_TEST_CASE("queue: every verb with every token works on a closed qu
 TEMPLATE_LIST_TEST_CASE("queue: every verb with every token reports a failure", "[queue]", matrix) {
   run<TestType> r;
   r.start();
-  r.q.fail(std::make_exception_ptr(leat::failure(leat::errc::data_loss, "damaged")));
+  r.q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "damaged")));
   r.finish();
   if (!TestType::token::sees) return;
-  CHECK(r.s.ec == leat::errc::data_loss);
+  CHECK(r.s.ec == errc::data_loss);
   CHECK(TestType::verb::moved(r.s.result) == 0);
 }
 
@@ -379,7 +361,7 @@ TEMPLATE_LIST_TEST_CASE("queue: every verb with every token can be cancelled hal
   CHECK(r.q.size() == (verb::puts_in ? capacity : half ? 1 : 0));
   if (!TestType::token::sees) return;
   CHECK(r.s.ec == asio::error::operation_aborted);
-  CHECK(r.s.ec == leat::errc::cancelled);
+  CHECK(r.s.ec == errc::cancelled);
   const bool tells = leaves_a_part && !std::is_same_v<typename TestType::token, use_future> &&
                      !std::is_same_v<typename TestType::token, use_awaitable>;
   CHECK(verb::moved(r.s.result) == (tells ? 1 : 0));  // no result with a thrown error code

@@ -1,29 +1,19 @@
 // Every operation of every queue with with_timeout, with_deadline and with_stop. No item is lost,
 // and a push of many reports the number of items added, whichever way it ends.
 
-#include <chrono>
-#include <cstddef>
 #include <exception>
 #include <span>
 #include <stop_token>
-#include <string>
-#include <system_error>
 #include <tuple>
-#include <utility>
-#include <vector>
 
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
 #include "leat/queue/partial_push_error.hpp"
 #include "queue/operation/queue_actors.hpp"
 #include "queue/queue_kinds.hpp"
 #include "queue/weight/weighed_queues.hpp"
+#include "support/leat_test.hpp"
 
 namespace queue_limits_test {
 
-using namespace std::chrono_literals;
 using queue_kinds::matrix;
 
 enum class limit { timeout, deadline, stop };
@@ -40,17 +30,29 @@ struct operation : queue_kinds::waiting_operation<Combination> {
     std::error_code ec;
     decltype(verb::template start<kind>(o.q, o.with).await_resume()) value{};
     if (l == limit::timeout) {
-      std::tie(ec, value) =
-          co_await leat::as_tuple(leat::with_timeout(verb::template start<kind>(o.q, o.with), 1s));
+      {
+        auto outcome = co_await leat::as_tuple(
+            leat::with_timeout(verb::template start<kind>(o.q, o.with), 1s));
+        ec = outcome.error;
+        value = std::move(outcome.value);
+      }
     } else if (l == limit::deadline) {
       leat::scheduler& sched = leat::this_task::get_scheduler();
       const leat::time_point until = sched.now() + 1s;
-      std::tie(ec, value) = co_await leat::as_tuple(
-          leat::with_deadline(verb::template start<kind>(o.q, o.with), until));
+      {
+        auto outcome = co_await leat::as_tuple(
+            leat::with_deadline(verb::template start<kind>(o.q, o.with), until));
+        ec = outcome.error;
+        value = std::move(outcome.value);
+      }
     } else {
       const std::stop_token token = o.stop.get_token();
-      std::tie(ec, value) =
-          co_await leat::as_tuple(leat::with_stop(verb::template start<kind>(o.q, o.with), token));
+      {
+        auto outcome = co_await leat::as_tuple(
+            leat::with_stop(verb::template start<kind>(o.q, o.with), token));
+        ec = outcome.error;
+        value = std::move(outcome.value);
+      }
     }
     o.note(ec, verb::template moved<kind>(value));
   }
@@ -71,134 +73,125 @@ struct operation : queue_kinds::waiting_operation<Combination> {
   std::stop_source stop;
 };
 
-TEMPLATE_LIST_TEST_CASE("limits: every verb can end halfway or before it starts", "[queue]",
-                        matrix) {
-  on_virtual_time([]() -> task<> {
-    using verb = typename TestType::verb;
-    for (const limit l : all_limits) {
-      for (const bool half : {false, true}) {
-        if (half && verb::moves == 1) continue;
-        operation<TestType> o;
-        leat::task_group g;
-        g.spawn(operation<TestType>::within(o, l));
-        co_await settle();
-        CHECK(o.waiting() == 1);
-        if (half) CHECK(o.help());
-        co_await settle();
-        CHECK_FALSE(o.ended);
-        if (l == limit::stop) o.stop.request_stop();
-        co_await g.join();
-        o.is_undone(l == limit::stop ? errc::cancelled : errc::deadline_exceeded, half ? 1 : 0);
-      }
-    }
-  });
-}
-
-TEMPLATE_LIST_TEST_CASE("limits: every verb throws if a timeout or a stop ends it", "[queue]",
-                        matrix) {
-  on_virtual_time([]() -> task<> {
-    const bool half = TestType::verb::moves > 1;
-    for (const bool stopped : {false, true}) {
+LEAT_TYPED_LIST_TEST("limits: every verb can end halfway or before it starts", matrix) {
+  using verb = typename TestType::verb;
+  for (const limit l : all_limits) {
+    for (const bool half : {false, true}) {
+      if (half && verb::moves == 1) continue;
       operation<TestType> o;
-      leat::task_group g;
-      g.spawn(operation<TestType>::throwing(o));
-      co_await settle();
-      if (half) CHECK(o.help());
-      if (stopped) g.request_stop();
-      co_await g.join();
-      o.is_undone(stopped ? errc::cancelled : errc::deadline_exceeded, half ? 1 : 0);
-    }
-  });
-}
-
-TEMPLATE_LIST_TEST_CASE(
-    "limits: a stop of its own task ends every verb, before the start and halfway", "[queue]",
-    matrix) {
-  on_virtual_time([]() -> task<> {
-    for (const limit l : all_limits) {
-      for (const bool before : {true, false}) {
-        operation<TestType> o;
-        leat::task_group g;
-        g.spawn(operation<TestType>::within(o, l));
-        const bool half = !before && TestType::verb::moves > 1;
-        if (!before) co_await settle();
-        if (half) CHECK(o.help());
-        g.request_stop();
-        co_await g.join();
-        o.is_undone(errc::cancelled, half ? 1 : 0);
-      }
-    }
-  });
-}
-
-TEMPLATE_LIST_TEST_CASE("limits: every verb completes in time", "[queue]", matrix) {
-  on_virtual_time([]() -> task<> {
-    using verb = typename TestType::verb;
-    for (const limit l : all_limits) {
-      operation<TestType> o;
-      leat::task_group g;
+      task_group g;
       g.spawn(operation<TestType>::within(o, l));
       co_await settle();
-      for (std::size_t i = 0; i < verb::moves; ++i) {
-        CHECK(o.help());
-        co_await settle();
-      }
+      CHECK(o.waiting() == 1);
+      if (half) CHECK(o.help());
+      co_await settle();
+      CHECK_FALSE(o.ended);
+      if (l == limit::stop) o.stop.request_stop();
       co_await g.join();
-      CHECK_FALSE(o.ec);
-      CHECK(o.moved == verb::moves);
-      CHECK(o.waiting() == 0);
+      o.is_undone(l == limit::stop ? errc::cancelled : errc::deadline_exceeded, half ? 1 : 0);
     }
-  });
+  }
 }
 
-TEMPLATE_LIST_TEST_CASE("limits: every verb succeeds on a closed queue and throws on a failed one",
-                        "[queue]", matrix) {
-  on_virtual_time([]() -> task<> {
-    using verb = typename TestType::verb;
-    for (const limit l : all_limits) {
-      for (const bool fails : {false, true}) {
-        operation<TestType> o;
-        leat::task_group g;
-        g.spawn(operation<TestType>::within(o, l));
-        co_await settle();
-        const bool half = verb::puts_in && verb::moves > 1;
-        if (half) CHECK(o.help());
-        if (fails) {
-          o.q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "damaged")));
-        } else {
-          o.q.close_and_cancel();
-        }
-        co_await g.join();
-        CHECK(o.ended);
-        CHECK(o.ec == (fails           ? leat::make_error_code(errc::data_loss)
-                       : verb::puts_in ? leat::make_error_code(errc::cancelled)
-                                       : std::error_code()));
-        CHECK(o.moved == (half ? 1 : 0));
-        o.ended = false;
-        co_await operation<TestType>::within(o, l);
-        CHECK(o.ended);
-        CHECK(o.ec == (fails && (verb::puts_in || o.q.size() == 0)
-                           ? leat::make_error_code(errc::data_loss)
-                           : std::error_code()));
-      }
+LEAT_TYPED_LIST_TEST("limits: every verb throws if a timeout or a stop ends it", matrix) {
+  const bool half = TestType::verb::moves > 1;
+  for (const bool stopped : {false, true}) {
+    operation<TestType> o;
+    task_group g;
+    g.spawn(operation<TestType>::throwing(o));
+    co_await settle();
+    if (half) CHECK(o.help());
+    if (stopped) g.request_stop();
+    co_await g.join();
+    o.is_undone(stopped ? errc::cancelled : errc::deadline_exceeded, half ? 1 : 0);
+  }
+}
+
+LEAT_TYPED_LIST_TEST("limits: a stop of its own task ends every verb, before the start and halfway",
+                     matrix) {
+  for (const limit l : all_limits) {
+    for (const bool before : {true, false}) {
+      operation<TestType> o;
+      task_group g;
+      g.spawn(operation<TestType>::within(o, l));
+      const bool half = !before && TestType::verb::moves > 1;
+      if (!before) co_await settle();
+      if (half) CHECK(o.help());
+      g.request_stop();
+      co_await g.join();
+      o.is_undone(errc::cancelled, half ? 1 : 0);
     }
-  });
+  }
+}
+
+LEAT_TYPED_LIST_TEST("limits: every verb completes in time", matrix) {
+  using verb = typename TestType::verb;
+  for (const limit l : all_limits) {
+    operation<TestType> o;
+    task_group g;
+    g.spawn(operation<TestType>::within(o, l));
+    co_await settle();
+    for (std::size_t i = 0; i < verb::moves; ++i) {
+      CHECK(o.help());
+      co_await settle();
+    }
+    co_await g.join();
+    CHECK_FALSE(o.ec);
+    CHECK(o.moved == verb::moves);
+    CHECK(o.waiting() == 0);
+  }
+}
+
+LEAT_TYPED_LIST_TEST("limits: every verb succeeds on a closed queue and throws on a failed one",
+                     matrix) {
+  using verb = typename TestType::verb;
+  for (const limit l : all_limits) {
+    for (const bool fails : {false, true}) {
+      operation<TestType> o;
+      task_group g;
+      g.spawn(operation<TestType>::within(o, l));
+      co_await settle();
+      const bool half = verb::puts_in && verb::moves > 1;
+      if (half) CHECK(o.help());
+      if (fails) {
+        o.q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "damaged")));
+      } else {
+        o.q.close_and_cancel();
+      }
+      co_await g.join();
+      CHECK(o.ended);
+      CHECK(o.ec == (fails           ? leat::make_error_code(errc::data_loss)
+                     : verb::puts_in ? leat::make_error_code(errc::cancelled)
+                                     : std::error_code()));
+      CHECK(o.moved == (half ? 1 : 0));
+      o.ended = false;
+      co_await operation<TestType>::within(o, l);
+      CHECK(o.ended);
+      CHECK(o.ec == (fails && (verb::puts_in || o.q.size() == 0)
+                         ? leat::make_error_code(errc::data_loss)
+                         : std::error_code()));
+    }
+  }
 }
 
 // ---- A push of many.
 
 task<> send(leat::fifo_queue<int>& q, std::vector<int> run, std::stop_token token, std::size_t& in,
             std::error_code& ec) {
-  std::tie(ec, in) = co_await leat::as_tuple(leat::with_stop(q.push_many(run), token));
+  {
+    auto outcome = co_await leat::as_tuple(leat::with_stop(q.push_many(run), token));
+    ec = outcome.error;
+    in = std::move(outcome.value);
+  }
 }
 
-LEAT_TEST("with_stop: a push_many whose last item enters after the stop is complete", "[queue]") {
+LEAT_TEST("with_stop: a push_many whose last item enters after the stop is complete") {
   leat::fifo_queue<int> q(1);
   CHECK(q.try_push(0));
   std::stop_source stop;
   std::size_t in = 0;
   std::error_code ec;
-  leat::task_group g;
+  task_group g;
   const std::vector<int> run = {1, 2};
   g.spawn(send(q, run, stop.get_token(), in, ec));
   co_await settle();
@@ -212,12 +205,12 @@ LEAT_TEST("with_stop: a push_many whose last item enters after the stop is compl
   CHECK(q.statistics().waiting_pushes == 0);
 }
 
-LEAT_TEST("with_stop: stopping a push_many lets the next push enter", "[queue]") {
+LEAT_TEST("with_stop: stopping a push_many lets the next push enter") {
   leat::fifo_queue<int> q(2);
   std::stop_source stop;
   std::size_t in = 0;
   std::error_code ec;
-  leat::task_group g;
+  task_group g;
   const std::vector<int> run = {1, 2, 3, 4};
   g.spawn(send(q, run, stop.get_token(), in, ec));
   co_await settle();
@@ -236,12 +229,12 @@ LEAT_TEST("with_stop: stopping a push_many lets the next push enter", "[queue]")
   CHECK(drain(q) == std::vector<int>{3, 5});
 }
 
-LEAT_TEST("with_stop: a close lets a waiting push_many complete", "[queue]") {
+LEAT_TEST("with_stop: a close lets a waiting push_many complete") {
   leat::fifo_queue<int> q(1);
   std::stop_source stop;
   std::size_t in = 0;
   std::error_code ec;
-  leat::task_group g;
+  task_group g;
   const std::vector<int> run = {1, 2, 3};
   g.spawn(send(q, run, stop.get_token(), in, ec));
   co_await settle();
@@ -255,7 +248,7 @@ LEAT_TEST("with_stop: a close lets a waiting push_many complete", "[queue]") {
   CHECK(in == 3);
 }
 
-LEAT_TEST("with_stop: after a stop, push_many adds no item, and an empty one succeeds", "[queue]") {
+LEAT_TEST("with_stop: after a stop, push_many adds no item, and an empty one succeeds") {
   leat::fifo_queue<int> q(2);
   std::stop_source stop;
   stop.request_stop();
@@ -271,7 +264,7 @@ LEAT_TEST("with_stop: after a stop, push_many adds no item, and an empty one suc
   CHECK_FALSE(ec);
 }
 
-LEAT_TEST("with_timeout: a late push_many reports the number of added items", "[queue]") {
+LEAT_TEST("with_timeout: a late push_many reports the number of added items") {
   leat::fifo_queue<int> q(2, "q");
   std::vector<int> run = {1, 2, 3};
   std::string what;
@@ -285,11 +278,10 @@ LEAT_TEST("with_timeout: a late push_many reports the number of added items", "[
     CHECK_FALSE(e.cause());
   }
   CHECK(in == 2);
-  CHECK(what.find("push to queue 'q' (2 of 2), 2 of 3 done: timed out (limit of ") == 0);
+  CHECK(what.starts_with("push to queue 'q' (2 of 2), 2 of 3 done: timed out (limit of "));
 }
 
-LEAT_TEST("with_timeout: a push_many of weighed items can end partially or as too heavy",
-          "[queue]") {
+LEAT_TEST("with_timeout: a push_many of weighed items can end partially or as too heavy") {
   auto q = weighed_fifo::make({.max_weight = 5});
   std::vector<int> run = {2, 3, 1};
   const auto [late, in] = co_await leat::as_tuple(leat::with_timeout(q.push_many(run), 10ms));
@@ -301,22 +293,16 @@ LEAT_TEST("with_timeout: a push_many of weighed items can end partially or as to
       co_await leat::as_tuple(leat::with_timeout(q.push_many(heavy), 10ms));
   CHECK(refused == errc::resource_exhausted);
   CHECK(none == 0);
-  bool thrown = false;
-  try {
-    co_await leat::with_timeout(q.push_many(heavy), 10ms);
-  } catch (const leat::failure& e) {
-    thrown = e.code() == errc::resource_exhausted;
-  }
-  CHECK(thrown);
+  CHECK(co_await code_of(leat::with_timeout(q.push_many(heavy), 10ms)) == errc::resource_exhausted);
   CHECK(q.statistics().waiting_pushes == 0);
 }
 
-LEAT_TEST("queue: a cancelled push_many of one item reports zero added items", "[queue]") {
+LEAT_TEST("queue: a cancelled push_many of one item reports zero added items") {
   leat::fifo_queue<int> q(1);
   CHECK(q.try_push(0));
   for (const bool limited : {false, true}) {
     outcome o;
-    leat::task_group g;
+    task_group g;
     const std::vector<int> run = {1};
     if (limited) {
       std::size_t in = 9;

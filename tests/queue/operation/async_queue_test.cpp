@@ -1,44 +1,24 @@
 // Queues with Asio's completion tokens: their executors, allocators and cancellation.
 
 #include <algorithm>
-#include <chrono>
-#include <future>
-#include <memory>
-#include <optional>
-#include <system_error>
 #include <variant>
-#include <vector>
 
-#include <asio/bind_allocator.hpp>
-#include <asio/bind_cancellation_slot.hpp>
-#include <asio/bind_executor.hpp>
-#include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
-#include <asio/error.hpp>
 #include <asio/experimental/awaitable_operators.hpp>
-#include <asio/io_context.hpp>
-#include <asio/post.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
-#include <asio/use_future.hpp>
 
-#include "leat/base/error.hpp"
-#include "leat/queue/completion_tokens.hpp"
-#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue.hpp"
+#include "support/asio_test.hpp"
 #include "support/counting_allocator.hpp"
-#include "support/leat_test.hpp"
 
 namespace async_queue_test {
 
-TEST_CASE("fifo_queue: async_pop works with use_future", "[queue]") {
+TEST_CASE("fifo_queue: async_pop works with use_future") {
   leat::fifo_queue<int> q(4);
   auto f = q.async_pop(asio::use_future);
-  q.wait_push(7);
+  leat::block_on(q.push(7));
   CHECK(f.get() == 7);
 }
 
-TEST_CASE("fifo_queue: a cancelled async_pop completes with operation_aborted", "[queue]") {
+TEST_CASE("fifo_queue: a cancelled async_pop completes with operation_aborted") {
   leat::fifo_queue<int> q(4);
   asio::io_context io;
   asio::cancellation_signal stop;
@@ -49,10 +29,10 @@ TEST_CASE("fifo_queue: a cancelled async_pop completes with operation_aborted", 
   stop.emit(asio::cancellation_type::total);
   io.run();
   CHECK(result == asio::error::operation_aborted);
-  CHECK(result == leat::errc::cancelled);
+  CHECK(result == errc::cancelled);
 }
 
-TEST_CASE("fifo_queue: a cancellation of type none has no effect", "[queue]") {
+TEST_CASE("fifo_queue: a cancellation of type none has no effect") {
   leat::fifo_queue<int> q(4);
   asio::io_context io;
   asio::cancellation_signal stop;
@@ -65,17 +45,17 @@ TEST_CASE("fifo_queue: a cancellation of type none has no effect", "[queue]") {
     stop.emit(asio::cancellation_type::none);
   };
   pop_into(waited);
-  q.wait_push(1);
+  leat::block_on(q.push(1));
   io.run();
   CHECK(waited == 1);
-  q.wait_push(2);
+  leat::block_on(q.push(2));
   pop_into(found);
   io.restart();
   io.run();
   CHECK(found == 2);
 }
 
-TEST_CASE("fifo_queue: destroying a context first returns undelivered results", "[queue]") {
+TEST_CASE("fifo_queue: destroying a context first returns undelivered results") {
   leat::fifo_queue<int> q(4);
   const auto kept = std::make_shared<int>(0);
   {
@@ -87,7 +67,7 @@ TEST_CASE("fifo_queue: destroying a context first returns undelivered results", 
   CHECK(kept.use_count() == 1);
 }
 
-TEST_CASE("fifo_queue: async operations work in asio::awaitable", "[queue]") {
+TEST_CASE("fifo_queue: async operations work in asio::awaitable") {
   leat::fifo_queue<int> q(1);
   asio::io_context io;
   std::vector<int> out;
@@ -112,7 +92,7 @@ TEST_CASE("fifo_queue: async operations work in asio::awaitable", "[queue]") {
   CHECK(out == std::vector<int>{0, 1, 2, 3, 4});
 }
 
-TEST_CASE("fifo_queue: a handler never runs inside the call that completes it", "[queue]") {
+TEST_CASE("fifo_queue: a handler never runs inside the call that completes it") {
   leat::fifo_queue<int> q(1);
   asio::io_context io;
   bool called = false;
@@ -127,7 +107,7 @@ TEST_CASE("fifo_queue: a handler never runs inside the call that completes it", 
   CHECK(called);
 }
 
-TEST_CASE("fifo_queue: a cancellation slot ends async_pop, which removes no item", "[queue]") {
+TEST_CASE("fifo_queue: a cancellation slot ends async_pop, which removes no item") {
   leat::fifo_queue<int> q(1);
   asio::io_context io;
   asio::cancellation_signal signal;
@@ -139,12 +119,12 @@ TEST_CASE("fifo_queue: a cancellation slot ends async_pop, which removes no item
       })));
   asio::post(io, [&] { signal.emit(asio::cancellation_type::total); });
   io.run();
-  CHECK(result == leat::errc::cancelled);
+  CHECK(result == errc::cancelled);
   CHECK(q.try_push(3));
   CHECK(q.try_pop() == 3);
 }
 
-TEST_CASE("fifo_queue: a cancellation after the end of async_pop has no effect", "[queue]") {
+TEST_CASE("fifo_queue: a cancellation after the end of async_pop has no effect") {
   leat::fifo_queue<int> q(1);
   asio::io_context io;
   asio::cancellation_signal signal;
@@ -162,8 +142,7 @@ TEST_CASE("fifo_queue: a cancellation after the end of async_pop has no effect",
   CHECK(calls == 1);
 }
 
-TEST_CASE("fifo_queue: async_pop uses the handler's allocator and frees before the handler runs",
-          "[queue]") {
+TEST_CASE("fifo_queue: async_pop uses the handler's allocator and frees before the handler runs") {
   leat::fifo_queue<int> q(1);
   asio::io_context io;
   int live = 0;
@@ -180,14 +159,14 @@ TEST_CASE("fifo_queue: async_pop uses the handler's allocator and frees before t
   CHECK(total > 0);
 }
 
-TEST_CASE("fifo_queue: a cancellation between a pop and its handler returns the item", "[queue]") {
+TEST_CASE("fifo_queue: a cancellation between a pop and its handler returns the item") {
   leat::fifo_queue<int> q(2);
   asio::io_context io;
   asio::cancellation_signal signal;
   int cancelled = 0;
   const auto note = [&](std::error_code ec, const auto& result) {
     CHECK_FALSE(result);
-    cancelled += ec == leat::errc::cancelled ? 1 : 0;
+    cancelled += ec == errc::cancelled ? 1 : 0;
   };
   const auto token = [&] {
     return asio::bind_cancellation_slot(signal.slot(), asio::bind_executor(io, note));
@@ -215,7 +194,7 @@ TEST_CASE("fifo_queue: a cancellation between a pop and its handler returns the 
   CHECK(q.statistics().returned == 5);
 }
 
-TEST_CASE("fifo_queue: a returned item wakes the next waiting pop", "[queue]") {
+TEST_CASE("fifo_queue: a returned item wakes the next waiting pop") {
   leat::fifo_queue<int> q(2);
   asio::io_context io;
   asio::cancellation_signal signal;
@@ -223,7 +202,7 @@ TEST_CASE("fifo_queue: a returned item wakes the next waiting pop", "[queue]") {
   CHECK(q.try_push(3));
   q.async_pop(asio::bind_cancellation_slot(
       signal.slot(), asio::bind_executor(io, [&](std::error_code ec, std::optional<int>) {
-        CHECK(ec == leat::errc::cancelled);
+        CHECK(ec == errc::cancelled);
       })));
   q.async_pop(asio::bind_executor(io, [&](std::error_code ec, std::optional<int> item) {
     CHECK_FALSE(ec);
@@ -234,7 +213,7 @@ TEST_CASE("fifo_queue: a returned item wakes the next waiting pop", "[queue]") {
   CHECK(got == 3);
 }
 
-TEST_CASE("fifo_queue: a completed async_push cannot be cancelled", "[queue]") {
+TEST_CASE("fifo_queue: a completed async_push cannot be cancelled") {
   leat::fifo_queue<int> q(1);
   asio::io_context io;
   asio::cancellation_signal signal;
@@ -250,7 +229,7 @@ TEST_CASE("fifo_queue: a completed async_push cannot be cancelled", "[queue]") {
   CHECK(q.try_pop() == 3);
 }
 
-TEST_CASE("fifo_queue: Asio's pop || timer loses no item", "[queue]") {
+TEST_CASE("fifo_queue: Asio's pop || timer loses no item") {
   using namespace asio::experimental::awaitable_operators;
   leat::fifo_queue<int> q(16);
   asio::io_context io;
@@ -282,8 +261,7 @@ TEST_CASE("fifo_queue: Asio's pop || timer loses no item", "[queue]") {
   CHECK(std::is_sorted(out.begin(), out.end()));
 }
 
-TEST_CASE("fifo_queue: async operations on a failed queue receive the code of the cause",
-          "[queue]") {
+TEST_CASE("fifo_queue: async operations on a failed queue receive the code of the cause") {
   leat::fifo_queue<int> q(1);
   asio::io_context io;
   std::vector<std::error_code> codes;
@@ -296,16 +274,16 @@ TEST_CASE("fifo_queue: async operations on a failed queue receive the code of th
     CHECK_FALSE(in);
   };
   q.async_pop(asio::bind_executor(io, note_pop));  // waits
-  q.fail(std::make_exception_ptr(leat::failure(leat::errc::data_loss, "damaged")));
-  q.fail(std::make_exception_ptr(leat::failure(leat::errc::aborted, "the second cause")));
+  q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "damaged")));
+  q.fail(std::make_exception_ptr(leat::failure(errc::aborted, "the second cause")));
   q.async_pop(asio::bind_executor(io, note_pop));
   q.async_push(1, asio::bind_executor(io, note_push));
   io.run();
   CHECK(codes.size() == 3);
-  for (const std::error_code& ec : codes) CHECK(ec == leat::errc::data_loss);
+  for (const std::error_code& ec : codes) CHECK(ec == errc::data_loss);
 }
 
-TEST_CASE("fifo_queue: async operations on a closed queue end without an error", "[queue]") {
+TEST_CASE("fifo_queue: async operations on a closed queue end without an error") {
   leat::fifo_queue<int> q(1);
   q.close();
   asio::io_context io;

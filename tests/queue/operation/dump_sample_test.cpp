@@ -2,31 +2,24 @@
 // each run are excluded.
 
 #include <regex>
-#include <string>
-#include <string_view>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "support/dump.hpp"
 
 #if __has_include(<nlohmann/json.hpp>)
 #include <nlohmann/json.hpp>
+
+#include "support/leat_test.hpp"
 #define LEAT_HAVE_JSON_PARSER 1
 #endif
 
 namespace dump_sample_test {
 
 using leat::fifo_queue;
-using leat::task;
-using leat::task_group;
 
 constexpr std::string_view text_sample = R"sample(
     //! [text]
-    sync_wait, 1 task
+    block_on, 1 task
       task spawned at reader.cpp:31 in run: running or ready to run
         task group 'readers', 1 task
           reader 0: push to queue 'lines' (4 of 4), at reader.cpp:14 in read_file, for 3.204 s
@@ -42,7 +35,7 @@ constexpr std::string_view text_sample = R"sample(
       "schema": 1,
       "process": 4711,
       "scopes": [{
-        "id": 1, "kind": "sync_wait", "name": "", "stop_requested": false,
+        "id": 1, "kind": "block_on", "name": "", "stop_requested": false,
         "tasks": [{
           "id": "1.1", "name": "task spawned at reader.cpp:31 in run",
           "spawned_at": {"file": "reader.cpp", "line": 31, "function": "run"},
@@ -106,7 +99,7 @@ task<std::string> dump_of_reader(leat::dump_format format) {
 
 // Returns the dump with the names of the samples.
 std::string run(leat::dump_format format) {
-  std::string text = leat::sync_wait(dump_of_reader(format));
+  std::string text = leat::block_on(dump_of_reader(format));
   text = std::regex_replace(text, std::regex("dump_sample_test\\.cpp"), "reader.cpp");
   return std::regex_replace(text, std::regex("dump_sample_test::"), "");
 }
@@ -123,7 +116,7 @@ std::string normalize(const std::string& text) {
   return std::regex_replace(places, std::regex("\\d+\\.\\d+ s"), "1.000 s");
 }
 
-TEST_CASE("dump: prints the text of docs/dump_format.md", "[queue]") {
+TEST_CASE("dump: prints the text of docs/dump_format.md") {
   CHECK(normalize(run(leat::dump_format::text)) == normalize(contents(text_sample)));
 }
 
@@ -142,7 +135,7 @@ void normalize(json& value) {
   for (json& element : value) normalize(element);
 }
 
-TEST_CASE("dump: prints the JSON of docs/dump_format.md", "[queue]") {
+TEST_CASE("dump: prints the JSON of docs/dump_format.md") {
   json printed = json::parse(run(leat::dump_format::json));
   json sample = json::parse(contents(json_sample));
   normalize(printed);

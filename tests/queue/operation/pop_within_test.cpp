@@ -1,29 +1,12 @@
 // Batches that a time limits.
 
 #include <algorithm>
-#include <chrono>
-#include <cstddef>
 #include <exception>
-#include <memory>
-#include <optional>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include <asio/io_context.hpp>
 
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/loop/async_run.hpp"
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/queue/fifo_queue.hpp"
-#include "leat/queue/priority_queue.hpp"
-#include "leat/queue/random_shuffle_queue.hpp"
-#include "leat/queue/timed_batch_operations.hpp"
+#include "leat/queue.hpp"
 #include "leat/sim/world/sweep.hpp"
 #include "queue/operation/queue_tasks.hpp"
 #include "queue/weight/weighed_queues.hpp"
@@ -31,9 +14,6 @@
 
 namespace pop_within_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
-using leat::task;
 using numbers = std::vector<int>;
 
 // Pushes 1, 2, 3, ... up to `last`, one at the end of each interval.
@@ -45,10 +25,10 @@ task<> push_slowly(Queue& q, int last, leat::duration interval) {
   }
 }
 
-LEAT_TEST("pop_within: the time begins with the first item", "[queue]") {
+LEAT_TEST("pop_within: the time begins with the first item") {
   leat::fifo_queue<int> q(64);
   const leat::scheduler& here = leat::this_task::get_scheduler();
-  leat::task_group group;
+  task_group group;
   co_await leat::sleep_for(1h);
   group.spawn(push_slowly(q, 9, 7ms));
   const leat::time_point start = here.now();
@@ -59,7 +39,7 @@ LEAT_TEST("pop_within: the time begins with the first item", "[queue]") {
   CHECK(q.size() == 6);
 }
 
-LEAT_TEST("pop_within: a batch that is complete does not wait", "[queue]") {
+LEAT_TEST("pop_within: a batch that is complete does not wait") {
   leat::fifo_queue<int> q(64);
   const leat::scheduler& here = leat::this_task::get_scheduler();
   const leat::time_point start = here.now();
@@ -67,7 +47,7 @@ LEAT_TEST("pop_within: a batch that is complete does not wait", "[queue]") {
   const auto all = co_await q.pop_within(3, 1h);
   CHECK(all == numbers{1, 2, 3});
   CHECK(here.now() == start);
-  leat::task_group group;
+  task_group group;
   group.spawn(push_slowly(q, 9, 1ms));
   const auto more = co_await q.pop_within(4, 1h);
   CHECK(more == numbers{4, 1, 2, 3});
@@ -75,16 +55,16 @@ LEAT_TEST("pop_within: a batch that is complete does not wait", "[queue]") {
   co_await group.join();
 }
 
-LEAT_TEST("pop_within: a batch may exceed the capacity", "[queue]") {
+LEAT_TEST("pop_within: a batch may exceed the capacity") {
   leat::fifo_queue<int> q(2);
-  leat::task_group group;
+  task_group group;
   group.spawn(push_slowly(q, 9, 1ms));
   const auto batch = co_await q.pop_within(9, 1h);
   CHECK(batch == numbers{1, 2, 3, 4, 5, 6, 7, 8, 9});
   co_await group.join();
 }
 
-LEAT_TEST("pop_within: with a time of 0, takes the items that are there", "[queue]") {
+LEAT_TEST("pop_within: with a time of 0, takes the items that are there") {
   leat::fifo_queue<int> q(64);
   co_await q.push_many({1, 2, 3});
   for (const leat::duration time : {0ms, -1ms}) {
@@ -93,7 +73,7 @@ LEAT_TEST("pop_within: with a time of 0, takes the items that are there", "[queu
   }
 }
 
-LEAT_TEST("pop_within: zero items succeed at once, also on a closed queue", "[queue]") {
+LEAT_TEST("pop_within: zero items succeed at once, also on a closed queue") {
   leat::fifo_queue<int> q(4);
   q.close();
   auto none = co_await q.pop_within(0, 1h);
@@ -102,9 +82,9 @@ LEAT_TEST("pop_within: zero items succeed at once, also on a closed queue", "[qu
   CHECK_FALSE(end);
 }
 
-LEAT_TEST("pop_within: a close returns the items that have arrived, then the end", "[queue]") {
+LEAT_TEST("pop_within: a close returns the items that have arrived, then the end") {
   leat::fifo_queue<int> q(4);
-  leat::task_group group;
+  task_group group;
   group.spawn([](auto& to) -> task<> {
     co_await to.push(1);
     co_await leat::sleep_for(1ms);
@@ -113,14 +93,13 @@ LEAT_TEST("pop_within: a close returns the items that have arrived, then the end
   }(q));
   const auto batch = co_await q.pop_within(64, 1h);
   CHECK(batch == numbers{1, 2});
-  const auto end = co_await q.pop_within(64, 1h);
-  CHECK_FALSE(end);
+  CHECK_FALSE(co_await q.pop_within(64, 1h));
   co_await group.join();
 }
 
-LEAT_TEST("pop_within: a failure of the queue is the result of the next call", "[queue]") {
+LEAT_TEST("pop_within: a failure of the queue is the result of the next call") {
   leat::fifo_queue<int> q(4);
-  leat::task_group group;
+  task_group group;
   group.spawn([](auto& to) -> task<> {
     co_await to.push(1);
     co_await leat::sleep_for(1ms);
@@ -150,11 +129,11 @@ task<> pop_into(Queue& q, std::size_t count, leat::duration time, result& r) {
   r.ended = true;
 }
 
-LEAT_TEST("pop_within: a stop or a limit returns the items that have arrived", "[queue]") {
+LEAT_TEST("pop_within: a stop or a limit returns the items that have arrived") {
   leat::fifo_queue<int> q(4);
   for (const bool has_item : {false, true}) {
     result r;
-    leat::task_group group;
+    task_group group;
     group.spawn(pop_into(q, 3, 1h, r));
     if (has_item) co_await q.push(1);
     co_await leat::sleep_for(1ms);
@@ -172,7 +151,7 @@ LEAT_TEST("pop_within: a stop or a limit returns the items that have arrived", "
   }
 }
 
-LEAT_TEST("pop_within: in a select, an item decides", "[queue]") {
+LEAT_TEST("pop_within: in a select, an item decides") {
   leat::fifo_queue<int> q(4);
   auto first = co_await leat::select(q.pop_within(3, 1h), leat::sleep_for(1ms));
   CHECK(first.index() == 1);
@@ -182,11 +161,11 @@ LEAT_TEST("pop_within: in a select, an item decides", "[queue]") {
   CHECK(std::get<0>(second) == numbers{1});
 }
 
-LEAT_TEST("pop_within: other consumers that wait lose no item", "[queue]") {
+LEAT_TEST("pop_within: other consumers that wait lose no item") {
   leat::fifo_queue<int> q(64);
   result a;
   result b;
-  leat::task_group group;
+  task_group group;
   group.spawn(pop_into(q, 4, 20ms, a));
   co_await q.push(1);
   co_await leat::sleep_for(5ms);
@@ -200,7 +179,7 @@ LEAT_TEST("pop_within: other consumers that wait lose no item", "[queue]") {
 
 // -------------------------------------------------------------------------------- kinds of queues
 
-LEAT_TEST("pop_within: leaves the minimum size of a shuffle queue", "[queue]") {
+LEAT_TEST("pop_within: leaves the minimum size of a shuffle queue") {
   leat::random_shuffle_queue<int> q({.capacity = 8, .min_after_dequeue = 2, .seed = 1});
   co_await q.push_many({1, 2, 3, 4, 5});
   const auto batch = co_await q.pop_within(6, 10ms);
@@ -209,9 +188,9 @@ LEAT_TEST("pop_within: leaves the minimum size of a shuffle queue", "[queue]") {
   CHECK(q.size() == 2);
 }
 
-LEAT_TEST("pop_within: takes the first items of a priority queue", "[queue]") {
+LEAT_TEST("pop_within: takes the first items of a priority queue") {
   leat::priority_queue<int> q(4);
-  leat::task_group group;
+  task_group group;
   group.spawn(push_slowly(q, 3, 1ms));
   co_await q.push_many({15, 13, 14});
   const auto full = co_await q.pop_within(2, 10ms);
@@ -228,9 +207,9 @@ struct by_value {
 };
 using weighed_queue = leat::fifo_queue<int, by_value>;
 
-LEAT_TEST("pop_within: frees the weight of the items", "[queue]") {
+LEAT_TEST("pop_within: frees the weight of the items") {
   weighed_queue q({.capacity = 8, .max_weight = 10});
-  leat::task_group group;
+  task_group group;
   group.spawn(push_slowly(q, 5, 1ms));
   const auto batch = co_await q.pop_within(5, 1h);
   CHECK(batch == numbers{1, 2, 3, 4, 5});
@@ -238,7 +217,7 @@ LEAT_TEST("pop_within: frees the weight of the items", "[queue]") {
   co_await group.join();
 }
 
-LEAT_TEST("pop_within: reuses memory", "[queue]") {
+LEAT_TEST("pop_within: reuses memory") {
   leat::fifo_queue<int> q(8);
   co_await q.push_many({1, 2, 3});
   numbers memory{7, 8, 9, 10};
@@ -274,7 +253,7 @@ void destroy_while_it_waits(Queue& q) {
   for (int i = 1; i <= 3; ++i) CHECK(q.try_pop() == i);
 }
 
-TEST_CASE("pop_within: the items of a destroyed task return to the front", "[queue]") {
+TEST_CASE("pop_within: the items of a destroyed task return to the front") {
   leat::fifo_queue<int> q(8);
   destroy_while_it_waits(q);
   weighed_queue weighed({.capacity = 8, .max_weight = 10});
@@ -285,32 +264,32 @@ TEST_CASE("pop_within: the items of a destroyed task return to the front", "[que
 
 // ---------------------------------------------------------------------------------------- threads
 
-TEST_CASE("wait_pop_within: returns what arrives within the time", "[queue]") {
+TEST_CASE("wait_pop_within: returns what arrives within the time") {
   leat::fifo_queue<int> q(8);
   CHECK(q.try_push_many({1, 2, 3}) == 3);
-  CHECK(q.wait_pop_within(2, 1h) == numbers{1, 2});
-  CHECK(q.wait_pop_within(2, 1ms) == numbers{3});
-  CHECK(q.wait_pop_within(0, 1ms) == numbers());
+  CHECK(leat::block_on(q.pop_within(2, 1h)) == numbers{1, 2});
+  CHECK(leat::block_on(q.pop_within(2, 1ms)) == numbers{3});
+  CHECK(leat::block_on(q.pop_within(0, 1ms)) == numbers());
   std::jthread late([&q] {
-    CHECK(q.wait_push(4));
-    CHECK(q.wait_push(5));
+    CHECK(leat::block_on(q.push(4)));
+    CHECK(leat::block_on(q.push(5)));
   });
-  CHECK(q.wait_pop_within(2, 1h) == numbers{4, 5});
-  CHECK_THROWS_AS(q.wait_pop_within(2, 1h, leat::wait_limit(1ms)), leat::failure);
+  CHECK(leat::block_on(q.pop_within(2, 1h)) == numbers{4, 5});
+  CHECK_THROWS_AS(leat::block_on(q.pop_within(2, 1h), leat::wait_limit(1ms)), leat::failure);
   CHECK(q.try_push(6));
-  CHECK(q.wait_pop_within(2, 1h, leat::wait_limit(1ms)) == numbers{6});
+  CHECK(leat::block_on(q.pop_within(2, 1h), leat::wait_limit(1ms)) == numbers{6});
   CHECK(q.try_push(7));
   q.close();
-  CHECK(q.wait_pop_within(2, 1h) == numbers{7});
-  CHECK_FALSE(q.wait_pop_within(2, 1h));
+  CHECK(leat::block_on(q.pop_within(2, 1h)) == numbers{7});
+  CHECK_FALSE(leat::block_on(q.pop_within(2, 1h)));
 }
 
-TEST_CASE("wait_pop_within: a stop returns the items that have arrived", "[queue]") {
+TEST_CASE("wait_pop_within: a stop returns the items that have arrived") {
   leat::fifo_queue<int> q(8);
   std::stop_source stop;
   std::jthread consumer([&] {
-    CHECK(q.wait_pop_within(9, 1h, stop.get_token()) == numbers{1, 2});
-    CHECK_THROWS_AS(q.wait_pop_within(9, 1h, stop.get_token()), leat::failure);
+    CHECK(leat::block_on(q.pop_within(9, 1h), stop.get_token()) == numbers{1, 2});
+    CHECK_THROWS_AS(leat::block_on(q.pop_within(9, 1h), stop.get_token()), leat::failure);
   });
   CHECK(q.try_push(1));
   while (q.size() > 0 || q.statistics().waiting_pops == 0) std::this_thread::yield();
@@ -331,9 +310,17 @@ task<> collect(Queue& q, bool limited, numbers& seen, int& partial) {
     std::error_code ec;
     std::optional<numbers> batch;
     if (limited) {
-      std::tie(ec, batch) = co_await leat::as_tuple(leat::with_timeout(q.pop_within(4, 2ms), 3ms));
+      {
+        auto outcome = co_await leat::as_tuple(leat::with_timeout(q.pop_within(4, 2ms), 3ms));
+        ec = outcome.error;
+        batch = std::move(outcome.value);
+      }
     } else {
-      std::tie(ec, batch) = co_await leat::as_tuple(q.pop_within(4, 2ms));
+      {
+        auto outcome = co_await leat::as_tuple(q.pop_within(4, 2ms));
+        ec = outcome.error;
+        batch = std::move(outcome.value);
+      }
     }
     if (ec == errc::deadline_exceeded) continue;
     if (ec || !batch) co_return;
@@ -351,9 +338,9 @@ task<> pop_single(Queue& q, numbers& seen) {
 task<> meet(int& partial) {
   weighed_queue q({.capacity = 3, .max_weight = 30, .name = "meeting"});
   numbers seen;
-  leat::task_group stopped;
-  leat::task_group consumers;
-  leat::task_group producers;
+  task_group stopped;
+  task_group consumers;
+  task_group producers;
   stopped.spawn(collect(q, false, seen, partial));
   consumers.spawn(collect(q, true, seen, partial));
   consumers.spawn(collect(q, false, seen, partial));
@@ -374,7 +361,7 @@ task<> meet(int& partial) {
     throw leat::failure(errc::data_loss, "wrong counters");
 }
 
-TEST_CASE("pop_within: no item is lost at the instant of a limit, a stop or a close", "[queue]") {
+TEST_CASE("pop_within: no item is lost at the instant of a limit, a stop or a close") {
   int partial = 0;
   leat::sim::sweep([&](leat::sim::world&) { return meet(partial); }, {.count = 300});
   CHECK(partial > 0);

@@ -2,13 +2,10 @@
 
 // Operations that wait beside a test, in the order of their calls.
 
-#include <cstddef>
 #include <deque>
-#include <utility>
-#include <vector>
 
-#include "leat/async/task_group.hpp"
 #include "queue/operation/queue_tasks.hpp"
+#include "support/leat_test.hpp"
 
 /// Starts operations on one queue, each in its own task; settle() lets them begin. Before join(),
 /// close the queue if an operation waits without a limit.
@@ -53,7 +50,7 @@ class actors {
  private:
   Queue& queue_;
   std::deque<outcome> outcomes_;
-  leat::task_group group_;
+  task_group group_;
 };
 
 /// Removes and returns all items in order.

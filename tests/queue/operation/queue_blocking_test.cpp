@@ -1,43 +1,20 @@
 // The blocking form of every operation of every queue, on real threads: with a timeout, with a stop
 // token, and in a thread of a coordinator.
 
-#include "leat/queue/blocking_operations.hpp"
-
-#include <chrono>
-#include <cstddef>
 #include <exception>
-#include <optional>
-#include <stdexcept>
 #include <stop_token>
-#include <string>
-#include <system_error>
 #include <thread>
-#include <utility>
-#include <vector>
 
-#include "leat/async/wait_limit.hpp"
 #include "leat/coordination/coordinator.hpp"
 #include "leat/queue/partial_push_error.hpp"
 #include "queue/queue_kinds.hpp"
+#include "support/leat_test.hpp"
 
 namespace queue_blocking_test {
 
-using namespace std::chrono_literals;
 using leat::wait_limit;
 using queue_kinds::capacity;
 using queue_kinds::matrix;
-
-// Returns the code of a call's failure. Checks in other threads are not allowed, since Catch
-// supports one thread at a time.
-template <class Call>
-std::error_code code_of(Call call) {
-  try {
-    call();
-  } catch (const leat::failure& e) {
-    return e.code();
-  }
-  return {};
-}
 
 const auto is_over = [] { return std::chrono::steady_clock::now(); };
 
@@ -178,17 +155,17 @@ TEMPLATE_LIST_TEST_CASE("blocking: every verb succeeds after its deadline if it 
   }
 }
 
-TEST_CASE("blocking: accepts a limit without end", "[queue]") {
+TEST_CASE("blocking: accepts a limit without end") {
   leat::fifo_queue<int> q(1);
   std::optional<int> item;
-  std::jthread thread([&] { item = q.wait_pop(leat::no_deadline); });
+  std::jthread thread([&] { item = leat::block_on(q.pop(), leat::no_deadline); });
   while (q.statistics().waiting_pops == 0) std::this_thread::yield();
   CHECK(q.try_push(3));
   thread.join();
   CHECK(item == 3);
 }
 
-TEST_CASE("blocking: a duration beyond nanoseconds is unlimited or has passed", "[queue]") {
+TEST_CASE("blocking: a duration beyond nanoseconds is unlimited or has passed") {
   CHECK(leat::wait_limit(std::chrono::hours::max()).deadline() == leat::no_deadline);
   CHECK(leat::wait_limit(std::chrono::seconds::max()).deadline() == leat::no_deadline);
   CHECK(leat::wait_limit(std::chrono::nanoseconds::max()).deadline() == leat::no_deadline);
@@ -198,68 +175,59 @@ TEST_CASE("blocking: a duration beyond nanoseconds is unlimited or has passed", 
   CHECK(leat::wait_limit(std::chrono::hours(1)).deadline() >= now + std::chrono::hours(1));
 }
 
-TEST_CASE("blocking: a limit does not change the results at the end of a queue", "[queue]") {
+TEST_CASE("blocking: a limit does not change the results at the end of a queue") {
   leat::fifo_queue<int> q(1);
-  CHECK(q.wait_push(1, 24h));
+  CHECK(leat::block_on(q.push(1), 24h));
   q.close();
-  CHECK_FALSE(q.wait_push(2, 24h));
-  CHECK(q.wait_pop(24h) == 1);
-  CHECK_FALSE(q.wait_pop(24h));
-  CHECK_FALSE(q.wait_pop_many(1, 24h));
+  CHECK_FALSE(leat::block_on(q.push(2), 24h));
+  CHECK(leat::block_on(q.pop(), 24h) == 1);
+  CHECK_FALSE(leat::block_on(q.pop(), 24h));
+  CHECK_FALSE(leat::block_on(q.pop_many(1), 24h));
   q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "damaged")));
-  CHECK_THROWS_WITH(q.wait_pop_up_to(1, 24h), Catch::StartsWith("damaged"));
+  CHECK_THROWS_WITH(leat::block_on(q.pop_up_to(1), 24h), Catch::StartsWith("damaged"));
 }
 
 // ---- Messages.
 
-template <class Call>
-std::string told(Call call) {
-  try {
-    call();
-  } catch (const leat::failure& e) {
-    return e.what();
-  }
-  return {};
-}
-
-TEST_CASE("blocking: the error names its cause and the added items of push_many", "[queue]") {
+TEST_CASE("blocking: the error names its cause and the added items of push_many") {
   leat::fifo_queue<int> q(2, "q");
   std::vector<int> run = {1, 2, 3};
-  CHECK(told([&] { q.wait_pop(is_over()); }) ==
+  CHECK(error_of([&] { leat::block_on(q.pop(), is_over()); }) ==
         "pop from queue 'q' (0 of 2): timed out without effect: " +
             leat::make_error_code(errc::deadline_exceeded).message());
-  CHECK(told([&] { q.wait_push_many(run, is_over()); }) ==
+  CHECK(error_of([&] { leat::block_on(q.push_many(run), is_over()); }) ==
         "push to queue 'q' (2 of 2), 2 of 3 done: timed out: " +
             leat::make_error_code(errc::deadline_exceeded).message());
   std::stop_source stop;
   stop.request_stop();
-  CHECK(told([&] { q.wait_push(4, stop.get_token()); }) ==
+  CHECK(error_of([&] { leat::block_on(q.push(4), stop.get_token()); }) ==
         "push to queue 'q' (2 of 2): " + leat::make_error_code(errc::cancelled).message());
 }
 
-TEST_CASE("blocking: a push that times out does not move from its item", "[queue]") {
+TEST_CASE("blocking: a push that times out does not move from its item") {
   leat::fifo_queue<std::string> q(1);
-  CHECK(q.wait_push("first"));
+  CHECK(leat::block_on(q.push("first")));
   std::string item = "an item that is too long for a small string";
-  CHECK_THROWS_AS(q.wait_push(std::move(item), is_over()), leat::failure);
+  CHECK_THROWS_AS(leat::block_on(q.push(std::move(item)), is_over()), leat::failure);
   CHECK(item == "an item that is too long for a small string");
   std::vector<std::string> run = {item, item};
-  CHECK(q.wait_pop() == "first");
-  CHECK_THROWS_AS(q.wait_push_many(run, 1ms), leat::partial_push_error);
+  CHECK(leat::block_on(q.pop()) == "first");
+  CHECK_THROWS_AS(leat::block_on(q.push_many(run), 1ms), leat::partial_push_error);
   CHECK(run == std::vector<std::string>{"", item});
 }
 
 // ---- Operations that wait after another one.
 
-TEST_CASE("blocking: cancelling the first waiter serves the next one", "[queue]") {
+TEST_CASE("blocking: cancelling the first waiter serves the next one") {
   leat::fifo_queue<int> q(4);
-  CHECK(q.wait_push(1));
+  CHECK(leat::block_on(q.push(1)));
   std::stop_source stop;
   std::error_code ec;
-  std::jthread first([&] { ec = code_of([&] { q.wait_pop_many(2, stop.get_token()); }); });
+  std::jthread first(
+      [&] { ec = code_of([&] { leat::block_on(q.pop_many(2), stop.get_token()); }); });
   while (q.statistics().waiting_pops == 0) std::this_thread::yield();
   std::optional<int> item;
-  std::jthread behind([&] { item = q.wait_pop(24h); });
+  std::jthread behind([&] { item = leat::block_on(q.pop(), 24h); });
   while (q.statistics().waiting_pops < 2) std::this_thread::yield();
   stop.request_stop();
   behind.join();
@@ -270,7 +238,7 @@ TEST_CASE("blocking: cancelling the first waiter serves the next one", "[queue]"
 
 // ---- Concurrent operations: each item has one place, whichever operation is first.
 
-TEST_CASE("blocking: a stop or timeout at the same time as an item does not lose it", "[queue]") {
+TEST_CASE("blocking: a stop or timeout at the same time as an item does not lose it") {
   for (int round = 0; round < 300; ++round) {
     leat::fifo_queue<int> q(1);
     std::optional<int> item;
@@ -279,12 +247,12 @@ TEST_CASE("blocking: a stop or timeout at the same time as an item does not lose
     std::error_code ec;
     std::jthread popper([&] {
       ec = code_of([&] {
-        item = with_time ? q.wait_pop(wait_limit(stop.get_token(), 50us))
-                         : q.wait_pop(stop.get_token());
+        item = with_time ? leat::block_on(q.pop(), wait_limit(stop.get_token(), 50us))
+                         : leat::block_on(q.pop(), stop.get_token());
       });
     });
     std::jthread stopper([&] { stop.request_stop(); });
-    CHECK(q.wait_push(round));
+    CHECK(leat::block_on(q.push(round)));
     popper.join();
     CHECK(item.has_value() == !ec);
     CHECK(q.size() == (item ? 0 : 1));
@@ -310,7 +278,7 @@ TEMPLATE_LIST_TEST_CASE("blocking: a coordinator's stop ends every verb in its t
     const bool half = operation<TestType>::verb::moves > 1;
     if (half) CHECK(o.help());
     c.request_stop();
-    c.wait_join({.grace = 1h});
+    leat::block_on(c.join({.grace = 1h}));
     o.is_undone(errc::cancelled, half ? 1 : 0);
   }
 }
@@ -323,61 +291,62 @@ TEMPLATE_LIST_TEST_CASE("blocking: every verb throws cancelled at once after a c
   leat::coordinator c;
   c.request_stop();
   c.start_thread("worker", [&](const std::stop_token&) { o.run(); });
-  c.wait_join({.grace = 1h});
+  leat::block_on(c.join({.grace = 1h}));
   CHECK(o.ended);
   CHECK(o.ec == leat::make_error_code(errc::cancelled));
   CHECK(o.moved == 0);
   CHECK(o.q.size() == before);
 }
 
-TEST_CASE("coordinator: ignores `cancelled` from a thread after a stop", "[queue]") {
+TEST_CASE("coordinator: ignores `cancelled` from a thread after a stop") {
   leat::fifo_queue<int> q(1);
   leat::coordinator c;
   c.start_thread("reader", [&](const std::stop_token&) {
-    while (q.wait_pop()) {
+    while (leat::block_on(q.pop())) {
     }
   });
   while (q.statistics().waiting_pops == 0) std::this_thread::yield();
   c.request_stop();
-  c.wait_join({.grace = 1h});
+  leat::block_on(c.join({.grace = 1h}));
   CHECK(c.secondary_errors().empty());
 }
 
-TEST_CASE("coordinator: an error of one thread ends the waits of the others", "[queue]") {
+TEST_CASE("coordinator: an error of one thread ends the waits of the others") {
   leat::fifo_queue<int> q(1);
   leat::coordinator c;
-  c.start_thread("reader", [&](const std::stop_token&) { q.wait_pop(); });
+  c.start_thread("reader", [&](const std::stop_token&) { leat::block_on(q.pop()); });
   c.start_thread("failing", [&](const std::stop_token&) {
     while (q.statistics().waiting_pops == 0) std::this_thread::yield();
     throw std::runtime_error("from a thread");
   });
-  CHECK_THROWS_WITH(c.wait_join({.grace = 1h}), "from a thread");
+  CHECK_THROWS_WITH(leat::block_on(c.join({.grace = 1h})), "from a thread");
   CHECK(c.secondary_errors().empty());
 }
 
-TEST_CASE("coordinator: a registered thread waits with its own token", "[queue]") {
+TEST_CASE("coordinator: a registered thread waits with its own token") {
   leat::fifo_queue<int> q(1);
   leat::coordinator c;
   std::error_code ec;
   std::jthread thread(
-      [&](const std::stop_token& stop) { ec = code_of([&] { q.wait_pop(stop); }); });
+      [&](const std::stop_token& stop) { ec = code_of([&] { leat::block_on(q.pop(), stop); }); });
   c.register_thread(std::move(thread), "foreign");
   while (q.statistics().waiting_pops == 0) std::this_thread::yield();
   c.request_stop();
-  c.wait_join({.grace = 1h});
+  leat::block_on(c.join({.grace = 1h}));
   CHECK(ec == errc::cancelled);
 }
 
-TEST_CASE("coordinator: its stop does not reach other threads", "[queue]") {
+TEST_CASE("coordinator: its stop does not reach other threads") {
   leat::fifo_queue<int> q(1);
   leat::coordinator c;
   std::optional<int> item;
-  c.start_thread("reader",
-                 [&](const std::stop_token&) { std::jthread own([&] { item = q.wait_pop(); }); });
+  c.start_thread("reader", [&](const std::stop_token&) {
+    std::jthread own([&] { item = leat::block_on(q.pop()); });
+  });
   while (q.statistics().waiting_pops == 0) std::this_thread::yield();
   c.request_stop();
   CHECK(q.try_push(5));
-  c.wait_join({.grace = 1h});
+  leat::block_on(c.join({.grace = 1h}));
   CHECK(item == 5);
 }
 

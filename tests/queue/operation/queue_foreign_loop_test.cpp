@@ -1,33 +1,14 @@
 // Queues that coroutines of other libraries await in handlers of Asio and on other threads.
 
-#include <coroutine>
-#include <memory>
-#include <optional>
-#include <string>
-#include <system_error>
 #include <thread>
-#include <utility>
 #include <variant>
 
-#include <asio/io_context.hpp>
-#include <asio/post.hpp>
-#include <asio/thread_pool.hpp>
-#include <catch2/catch.hpp>
-
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/loop/asio_scheduler.hpp"
-#include "leat/async/loop/async_run.hpp"
-#include "leat/async/resume_on.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/base/error.hpp"
 #include "leat/queue/fifo_queue.hpp"
+#include "support/asio_test.hpp"
 #include "support/foreign_coroutine.hpp"
 
 namespace queue_foreign_loop_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
 using leat_test::foreign_coroutine;
 
 foreign_coroutine add_all(leat::fifo_queue<int>& q, int& sum, std::string& error) {
@@ -46,7 +27,7 @@ foreign_coroutine push_all(leat::fifo_queue<int>& q, int count, int& pushed) {
   q.close();
 }
 
-TEST_CASE("queue: a coroutine in a handler of Asio pops what another thread pushes", "[queue]") {
+TEST_CASE("queue: a coroutine in a handler of Asio pops what another thread pushes") {
   asio::io_context io;
   static_cast<void>(leat::get_scheduler(io));
   leat::fifo_queue<int> q(2);
@@ -55,7 +36,7 @@ TEST_CASE("queue: a coroutine in a handler of Asio pops what another thread push
   foreign_coroutine f;
   asio::post(io, [&] { f = add_all(q, sum, error); });
   std::jthread producer([&] {
-    for (int i = 1; i <= 1000; ++i) q.wait_push(int{i});
+    for (int i = 1; i <= 1000; ++i) leat::block_on(q.push(int{i}));
     q.close();
   });
   io.run();  // does not return while the coroutine waits
@@ -64,7 +45,7 @@ TEST_CASE("queue: a coroutine in a handler of Asio pops what another thread push
   f.handle.destroy();
 }
 
-TEST_CASE("queue: a coroutine in a handler of Asio waits for free capacity", "[queue]") {
+TEST_CASE("queue: a coroutine in a handler of Asio waits for free capacity") {
   asio::io_context io;
   static_cast<void>(leat::get_scheduler(io));
   leat::fifo_queue<int> q(2);
@@ -73,7 +54,7 @@ TEST_CASE("queue: a coroutine in a handler of Asio waits for free capacity", "[q
   asio::post(io, [&] { f = push_all(q, 1000, pushed); });
   int sum = 0;
   std::jthread consumer([&] {
-    while (const auto item = q.wait_pop()) sum += *item;
+    while (const auto item = leat::block_on(q.pop())) sum += *item;
   });
   io.run();
   consumer.join();
@@ -82,7 +63,7 @@ TEST_CASE("queue: a coroutine in a handler of Asio waits for free capacity", "[q
   f.handle.destroy();
 }
 
-TEST_CASE("queue: coroutines on two contexts exchange items", "[queue]") {
+TEST_CASE("queue: coroutines on two contexts exchange items") {
   asio::io_context one, two;
   static_cast<void>(leat::get_scheduler(one));
   static_cast<void>(leat::get_scheduler(two));
@@ -103,8 +84,7 @@ TEST_CASE("queue: coroutines on two contexts exchange items", "[queue]") {
   popper.handle.destroy();
 }
 
-TEST_CASE("queue: a select in a handler of Asio takes one item and leaves the other queue",
-          "[queue]") {
+TEST_CASE("queue: a select in a handler of Asio takes one item and leaves the other queue") {
   asio::io_context io;
   static_cast<void>(leat::get_scheduler(io));
   leat::fifo_queue<int> a(2), b(2);
@@ -130,8 +110,7 @@ TEST_CASE("queue: a select in a handler of Asio takes one item and leaves the ot
   f.handle.destroy();
 }
 
-TEST_CASE("queue: without a scheduler a pop fails, as_tuple() reports it, and no item is lost",
-          "[queue]") {
+TEST_CASE("queue: without a scheduler a pop fails, as_tuple() reports it, and no item is lost") {
   leat::fifo_queue<int> q(2);
   REQUIRE(q.try_push(7));
   const auto check = [&](auto run) {
@@ -145,7 +124,7 @@ TEST_CASE("queue: without a scheduler a pop fails, as_tuple() reports it, and no
     run([&] { add_all(q, sum, error).handle.destroy(); });
     run([&] { body(q, code).handle.destroy(); });
     CHECK(sum == 0);
-    CHECK(error.find("thread without a scheduler") != error.npos);
+    CHECK(contains(error, "thread without a scheduler"));
     CHECK(code == errc::failed_precondition);
   };
   check([](auto f) { f(); });
@@ -162,7 +141,7 @@ TEST_CASE("queue: without a scheduler a pop fails, as_tuple() reports it, and no
   CHECK(q.try_pop() == 7);
 }
 
-TEST_CASE("queue: after resume_on() a coroutine of a thread pool pops", "[queue]") {
+TEST_CASE("queue: after resume_on() a coroutine of a thread pool pops") {
   leat::fifo_queue<int> q(2);
   int sum = 0;
   std::string error;
@@ -181,8 +160,8 @@ TEST_CASE("queue: after resume_on() a coroutine of a thread pool pops", "[queue]
   asio::post(pool, [&] { f = body(leat::get_scheduler(io), q, sum, error); });
   pool.join();
   std::jthread producer([&] {
-    q.wait_push(1);
-    q.wait_push(2);
+    leat::block_on(q.push(1));
+    leat::block_on(q.push(2));
     q.close();
   });
   io.run();
@@ -191,7 +170,7 @@ TEST_CASE("queue: after resume_on() a coroutine of a thread pool pops", "[queue]
   f.handle.destroy();
 }
 
-TEST_CASE("queue: a pop of a coroutine is withdrawn when its context is destroyed", "[queue]") {
+TEST_CASE("queue: a pop of a coroutine is withdrawn when its context is destroyed") {
   for (const bool started : {false, true}) {
     leat::fifo_queue<int> q(2);
     int sum = 0;
@@ -213,8 +192,7 @@ TEST_CASE("queue: a pop of a coroutine is withdrawn when its context is destroye
   }
 }
 
-TEST_CASE("queue: an item that a coroutine has popped returns if its context is destroyed",
-          "[queue]") {
+TEST_CASE("queue: an item that a coroutine has popped returns if its context is destroyed") {
   for (const bool select : {false, true}) {
     leat::fifo_queue<int> q(3);
     int sum = 0;
@@ -239,12 +217,12 @@ TEST_CASE("queue: an item that a coroutine has popped returns if its context is 
   }
 }
 
-TEST_CASE("queue: contexts are destroyed while other threads push to their coroutines", "[queue]") {
+TEST_CASE("queue: contexts are destroyed while other threads push to their coroutines") {
   int received = 0;
   leat::fifo_queue<int> q(4);
   constexpr int count = 2000;
   std::jthread producer([&] {
-    for (int i = 0; i < count; ++i) q.wait_push(1);
+    for (int i = 0; i < count; ++i) leat::block_on(q.push(1));
     q.close();
   });
   const auto body = [](leat::fifo_queue<int>& own, int& out) -> foreign_coroutine {
@@ -260,11 +238,11 @@ TEST_CASE("queue: contexts are destroyed while other threads push to their corou
     }
     f.handle.destroy();
   }
-  while (const auto item = q.wait_pop()) received += *item;
+  while (const auto item = leat::block_on(q.pop())) received += *item;
   CHECK(received == count);
 }
 
-TEST_CASE("async_run: pops of a callable's select lose no item", "[queue]") {
+TEST_CASE("async_run: pops of a callable's select lose no item") {
   asio::io_context io;
   leat::fifo_queue<int> a(2), b(2);
   int taken = 0;

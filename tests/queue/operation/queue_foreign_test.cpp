@@ -1,15 +1,8 @@
-#include <coroutine>
-#include <memory>
-#include <optional>
 #include <stop_token>
-#include <string>
-#include <vector>
 
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "queue/operation/queue_tasks.hpp"
+#include "queue/operation/queue_actors.hpp"
 #include "support/foreign_coroutine.hpp"
+#include "support/leat_test.hpp"
 
 // Queues that a foreign coroutine awaits.
 
@@ -55,7 +48,7 @@ foreign_coroutine nap(bool& ended) {
   ended = true;
 }
 
-LEAT_TEST("queue: a foreign coroutine pops an available item at once", "[queue]") {
+LEAT_TEST("queue: a foreign coroutine pops an available item at once") {
   leat::fifo_queue<int> q(2);
   CHECK(q.try_push(7));
   std::optional<int> item;
@@ -67,7 +60,7 @@ LEAT_TEST("queue: a foreign coroutine pops an available item at once", "[queue]"
   co_return;
 }
 
-LEAT_TEST("queue: a foreign coroutine that waits is resumed in a turn of its own", "[queue]") {
+LEAT_TEST("queue: a foreign coroutine that waits is resumed in a turn of its own") {
   leat::fifo_queue<int> q(2);
   std::optional<int> item;
   bool ended = false;
@@ -81,7 +74,7 @@ LEAT_TEST("queue: a foreign coroutine that waits is resumed in a turn of its own
   f.handle.destroy();
 }
 
-LEAT_TEST("queue: a foreign coroutine can wait for free capacity", "[queue]") {
+LEAT_TEST("queue: a foreign coroutine can wait for free capacity") {
   leat::fifo_queue<int> q(1);
   int pushed = 0;
   const foreign_coroutine f = push_two(q, pushed);
@@ -93,17 +86,17 @@ LEAT_TEST("queue: a foreign coroutine can wait for free capacity", "[queue]") {
   f.handle.destroy();
 }
 
-LEAT_TEST("queue: a waiting foreign coroutine receives the cause of a failure", "[queue]") {
+LEAT_TEST("queue: a waiting foreign coroutine receives the cause of a failure") {
   leat::fifo_queue<int> q(1);
   std::string what;
   const foreign_coroutine f = pop_until_error(q, what);
   q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "a.txt is damaged")));
   co_await settle();
-  CHECK(what.find("a.txt is damaged") != what.npos);
+  CHECK(contains(what, "a.txt is damaged"));
   f.handle.destroy();
 }
 
-LEAT_TEST("queue: a stop token stops a foreign coroutine, which loses no item", "[queue]") {
+LEAT_TEST("queue: a stop token stops a foreign coroutine, which loses no item") {
   leat::fifo_queue<int> q(2);
   std::stop_source source;
   int sum = 0;
@@ -122,24 +115,23 @@ LEAT_TEST("queue: a stop token stops a foreign coroutine, which loses no item", 
   f.handle.destroy();
 }
 
-LEAT_TEST("queue: destroying a waiting coroutine lets later operations advance", "[queue]") {
+LEAT_TEST("queue: destroying a waiting coroutine lets later operations advance") {
   leat::fifo_queue<int> q(4);
   std::optional<int> never;
   bool ended = false;
   const foreign_coroutine first = pop_into(q, never, ended);
-  outcome second;
-  leat::task_group g;
-  g.spawn(pop_one(q, second));
+  actors a(q);
+  const outcome& second = a.pop();
   co_await settle();
   first.handle.destroy();
   CHECK(q.statistics().waiting_pops == 1);
   CHECK(co_await q.push(7));
-  co_await g.join();
+  co_await a.join();
   CHECK(second.items == std::vector<int>{7});
   CHECK_FALSE(ended);
 }
 
-LEAT_TEST("queue: destroying a waiting batch returns its items", "[queue]") {
+LEAT_TEST("queue: destroying a waiting batch returns its items") {
   leat::fifo_queue<int> q(4);
   const foreign_coroutine f = pop_batch(q, 3);
   CHECK(q.try_push(1));
@@ -152,7 +144,7 @@ LEAT_TEST("queue: destroying a waiting batch returns its items", "[queue]") {
   co_await settle();
 }
 
-LEAT_TEST("sleep: a foreign coroutine can sleep and be destroyed during the sleep", "[queue]") {
+LEAT_TEST("sleep: a foreign coroutine can sleep and be destroyed during the sleep") {
   bool ended = false;
   bool never = false;
   const foreign_coroutine f = nap(ended);

@@ -1,14 +1,12 @@
-#include <cstddef>
 #include <new>
-#include <utility>
 
 #include <asio/bind_executor.hpp>
 #include <asio/io_context.hpp>
 
-#include "leat/async/task_group.hpp"
 #include "leat/queue/completion_tokens.hpp"
 #include "queue/exact_queue.hpp"
 #include "queue/operation/queue_tasks.hpp"
+#include "support/leat_test.hpp"
 
 // The memory of a queue's storage. An operation reserves memory when it begins, so that no
 // allocation is needed when another operation completes it. It reserves no more than may be needed.
@@ -17,7 +15,7 @@ namespace queue_memory_test {
 
 constexpr std::size_t large = 1'000'000;  // not allocated immediately
 
-TEST_CASE("queue: a small queue allocates at construction, a large one as needed", "[queue]") {
+TEST_CASE("queue: a small queue allocates at construction, a large one as needed") {
   room at_once;
   exact_queue small(64 * 1024 / sizeof(int), at_once);
   CHECK(at_once.reserved == small.capacity());
@@ -26,7 +24,7 @@ TEST_CASE("queue: a small queue allocates at construction, a large one as needed
   CHECK(later.reserved == 0);
 }
 
-TEST_CASE("queue: single pushes reserve memory for one more item", "[queue]") {
+TEST_CASE("queue: single pushes reserve memory for one more item") {
   room r;
   exact_queue q(large, r);
   for (std::size_t i = 1; i <= 3; ++i) {
@@ -39,23 +37,21 @@ TEST_CASE("queue: single pushes reserve memory for one more item", "[queue]") {
   CHECK_FALSE(r.overrun);
 }
 
-LEAT_TEST("queue: a push of many reserves memory in addition to the stored items", "[queue]") {
+LEAT_TEST("queue: a push of many reserves memory in addition to the stored items") {
   room r;
   exact_queue q(large, r);
   CHECK(q.try_push(1));
   auto run = numbers(10);
-  const std::size_t in = co_await q.push_many(run);
-  CHECK(in == 10);
+  CHECK(co_await q.push_many(run) == 10);
   CHECK(r.reserved == 11);
   CHECK_FALSE(r.overrun);
 }
 
-LEAT_TEST("queue: a push of more items than the capacity reserves memory for the capacity",
-          "[queue]") {
+LEAT_TEST("queue: a push of more items than the capacity reserves memory for the capacity") {
   room r;
   exact_queue q(20'000, r);
   outcome o;
-  leat::task_group g;
+  task_group g;
   g.spawn(push_all(q, numbers(50'000), o));
   co_await settle();
   CHECK(q.size() == 20'000);
@@ -66,18 +62,18 @@ LEAT_TEST("queue: a push of more items than the capacity reserves memory for the
   CHECK_FALSE(r.overrun);
 }
 
-LEAT_TEST("queue: a waiting batch reserves memory to return its items", "[queue]") {
+LEAT_TEST("queue: a waiting batch reserves memory to return its items") {
   room r;
   exact_queue q(4, r);
   outcome batch;
   outcome refill;
-  leat::task_group waiting;
+  task_group waiting;
   waiting.spawn(pop_some(q, 6, false, batch));
   co_await settle();
   auto five = numbers(5);
   co_await q.push_many(five);  // all items go to the batch
   waiting.request_stop();
-  leat::task_group g;
+  task_group g;
   g.spawn(push_all(q, numbers(4), refill));
   co_await waiting.join();
   CHECK(batch.cancelled);
@@ -90,12 +86,12 @@ LEAT_TEST("queue: a waiting batch reserves memory to return its items", "[queue]
   CHECK_FALSE(r.overrun);
 }
 
-LEAT_TEST("queue: two waiting batches can both return their items", "[queue]") {
+LEAT_TEST("queue: two waiting batches can both return their items") {
   room r;
   exact_queue q(2, r);
   outcome first;
   outcome second;
-  leat::task_group g;
+  task_group g;
   g.spawn(pop_some(q, 5, false, first));
   g.spawn(pop_some(q, 3, true, second));
   co_await settle();
@@ -110,13 +106,13 @@ LEAT_TEST("queue: two waiting batches can both return their items", "[queue]") {
   CHECK_FALSE(r.overrun);
 }
 
-LEAT_TEST("queue: completed batches leave no reservation", "[queue]") {
+LEAT_TEST("queue: completed batches leave no reservation") {
   room r;
   exact_queue q(4, r);
   for (int i = 0; i < 100; ++i) {
     const bool fewer = i % 2 == 0;
     outcome o;
-    leat::task_group g;
+    task_group g;
     g.spawn(pop_some(q, 3, fewer, o));
     co_await settle();
     if (i % 3 == 0) {
@@ -132,13 +128,13 @@ LEAT_TEST("queue: completed batches leave no reservation", "[queue]") {
   CHECK_FALSE(r.overrun);
 }
 
-LEAT_TEST("queue: waiting pushes have memory when space becomes free", "[queue]") {
+LEAT_TEST("queue: waiting pushes have memory when space becomes free") {
   room r;
   exact_queue q(20'000, r);
   auto most = numbers(19'999);
   co_await q.push_many(most);
   std::vector<outcome> outcomes(3);
-  leat::task_group g;
+  task_group g;
   g.spawn(push_all(q, numbers(3), outcomes[0]));
   g.spawn(push_one(q, 1, outcomes[1]));
   g.spawn(pop_some(q, 20'003, false, outcomes[2]));
@@ -148,7 +144,7 @@ LEAT_TEST("queue: waiting pushes have memory when space becomes free", "[queue]"
   CHECK_FALSE(r.overrun);
 }
 
-LEAT_TEST("queue: a push to an unbounded queue reserves memory for its own items only", "[queue]") {
+LEAT_TEST("queue: a push to an unbounded queue reserves memory for its own items only") {
   room r;
   exact_queue q(leat::unbounded, r);
   auto run = numbers(10);
@@ -159,7 +155,7 @@ LEAT_TEST("queue: a push to an unbounded queue reserves memory for its own items
   CHECK_FALSE(r.overrun);
 }
 
-LEAT_TEST("queue: an operation without memory throws and has no effect", "[queue]") {
+LEAT_TEST("queue: an operation without memory throws and has no effect") {
   room r{.refuse = true};
   exact_queue q(large, r);
   leat::task_context& self = leat::this_task::get_context();
@@ -189,7 +185,7 @@ LEAT_TEST("queue: an operation without memory throws and has no effect", "[queue
   CHECK(r.reserved == 1);
 }
 
-TEST_CASE("queue: an async_push without memory completes with an error", "[queue]") {
+TEST_CASE("queue: an async_push without memory completes with an error") {
   room r{.refuse = true};
   exact_queue q(large, r);
   asio::io_context io;
@@ -204,7 +200,7 @@ TEST_CASE("queue: an async_push without memory completes with an error", "[queue
   CHECK(q.size() == 0);
 }
 
-LEAT_TEST("queue: a batch allocates its memory before it takes items", "[queue]") {
+LEAT_TEST("queue: a batch allocates its memory before it takes items") {
   leat::fifo_queue<int> q(8);
   auto five = numbers(5);
   co_await q.push_many(five);

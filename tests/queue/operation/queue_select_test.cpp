@@ -2,25 +2,17 @@
 
 #include "leat/async/select.hpp"
 
-#include <chrono>
-#include <cstdint>
-#include <optional>
 #include <span>
 #include <stop_token>
-#include <string>
 #include <variant>
-#include <vector>
 
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/task_group.hpp"
 #include "leat/sim.hpp"
 #include "queue/operation/queue_tasks.hpp"
+#include "support/leat_test.hpp"
 
 namespace queue_select_test {
 
-using namespace std::chrono_literals;
-
-LEAT_TEST("select: chooses the queue that has an item", "[queue]") {
+LEAT_TEST("select: chooses the queue that has an item") {
   leat::fifo_queue<int> a(2, "a");
   leat::fifo_queue<std::string> b(2, "b");
   co_await b.push("text");
@@ -36,10 +28,10 @@ LEAT_TEST("select: chooses the queue that has an item", "[queue]") {
   CHECK(b.size() == 1);
 }
 
-LEAT_TEST("select: a waiting select takes the first item from one queue only", "[queue]") {
+LEAT_TEST("select: a waiting select takes the first item from one queue only") {
   leat::fifo_queue<int> a(2, "a");
   leat::fifo_queue<int> b(2, "b");
-  leat::task_group group;
+  task_group group;
   std::size_t index = 9;
   group.spawn([](auto& x, auto& y, std::size_t& out) -> task<> {
     const auto r = co_await leat::select(x.pop(), y.pop());
@@ -57,10 +49,10 @@ LEAT_TEST("select: a waiting select takes the first item from one queue only", "
   CHECK(a.statistics().waiting_pops == 0);
 }
 
-LEAT_TEST("select: an operation after a losing branch is served", "[queue]") {
+LEAT_TEST("select: an operation after a losing branch is served") {
   leat::fifo_queue<int> a(2, "a");
   leat::fifo_queue<int> b(2, "b");
-  leat::task_group group;
+  task_group group;
   group.spawn([](auto& x, auto& y) -> task<> { co_await leat::select(x.pop(), y.pop()); }(a, b));
   co_await settle();
   outcome behind;
@@ -72,12 +64,12 @@ LEAT_TEST("select: an operation after a losing branch is served", "[queue]") {
   CHECK(behind.items == std::vector<int>{2});
 }
 
-LEAT_TEST("select: performs one of several pushes", "[queue]") {
+LEAT_TEST("select: performs one of several pushes") {
   leat::fifo_queue<int> a(1, "a");
   leat::fifo_queue<int> b(1, "b");
   co_await a.push(0);
   co_await b.push(0);
-  leat::task_group group;
+  task_group group;
   group.spawn([](auto& x, auto& y) -> task<> {
     const auto r = co_await leat::select(x.push(1), y.push(2));
     CHECK(r.index() == 1);
@@ -91,11 +83,11 @@ LEAT_TEST("select: performs one of several pushes", "[queue]") {
   CHECK(b.try_pop() == 2);
 }
 
-LEAT_TEST("select: a close of a queue wins", "[queue]") {
+LEAT_TEST("select: a close of a queue wins") {
   leat::fifo_queue<int> a(1, "a");
   leat::fifo_queue<int> full(1, "full");
   co_await full.push(0);
-  leat::task_group group;
+  task_group group;
   group.spawn([](auto& x) -> task<> {
     const auto r = co_await leat::select(leat::sleep_for(1h), x.pop());
     REQUIRE(r.index() == 1);
@@ -116,59 +108,42 @@ LEAT_TEST("select: a close of a queue wins", "[queue]") {
   CHECK_FALSE(std::get<0>(closed));
 }
 
-LEAT_TEST("select: throws the cause of a failed queue", "[queue]") {
+LEAT_TEST("select: throws the cause of a failed queue") {
   leat::fifo_queue<int> a(1, "a");
-  leat::task_group group;
+  task_group group;
   group.spawn([](auto& x) -> task<> {
-    bool thrown = false;
-    try {
-      co_await leat::select(leat::sleep_for(1h), x.pop());
-    } catch (const leat::failure& e) {
-      thrown = e.code() == errc::data_loss;
-    }
-    CHECK(thrown);
+    CHECK(co_await code_of(leat::select(leat::sleep_for(1h), x.pop())) == errc::data_loss);
   }(a));
   co_await settle();
   a.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "cause")));
   co_await group.join();
 }
 
-TEMPLATE_LIST_TEST_CASE("with_timeout: a late pop removes no item", "[queue]", all_queues) {
-  on_virtual_time([]() -> task<> {
-    auto q = TestType::make(4);
-    for (int i = 0; i < 2; ++i) {
-      bool late = false;
-      try {
-        co_await leat::with_timeout(q.pop(), 10ms);
-      } catch (const leat::failure& e) {
-        late = e.code() == errc::deadline_exceeded;
-        CHECK(std::string(e.what()).find("pop from queue 'q'") == 0);
-      }
-      CHECK(late);
-    }
-    CHECK(q.try_push(37));
-    const auto item = co_await leat::with_timeout(q.pop(), 10ms);
-    CHECK(item == 37);
-  });
-}
-
-TEMPLATE_LIST_TEST_CASE("with_timeout: a late batch returns its items", "[queue]", all_queues) {
-  on_virtual_time([]() -> task<> {
-    auto q = TestType::make(4);
-    std::vector<int> items = numbers(3);
-    co_await q.push_many(items);
+LEAT_TYPED_LIST_TEST("with_timeout: a late pop removes no item", all_queues) {
+  auto q = TestType::make(4);
+  for (int i = 0; i < 2; ++i) {
     bool late = false;
     try {
-      co_await leat::with_timeout(q.pop_many(4), 10ms);
+      co_await leat::with_timeout(q.pop(), 10ms);
     } catch (const leat::failure& e) {
       late = e.code() == errc::deadline_exceeded;
+      CHECK(std::string(e.what()).find("pop from queue 'q'") == 0);
     }
     CHECK(late);
-    CHECK(q.size() == 3);
-    const auto all = co_await q.pop_many(3);
-    REQUIRE(all);
-    CHECK(sorted(*all) == numbers(3));
-  });
+  }
+  CHECK(q.try_push(37));
+  CHECK(co_await leat::with_timeout(q.pop(), 10ms) == 37);
+}
+
+LEAT_TYPED_LIST_TEST("with_timeout: a late batch returns its items", all_queues) {
+  auto q = TestType::make(4);
+  std::vector<int> items = numbers(3);
+  co_await q.push_many(items);
+  CHECK(co_await code_of(leat::with_timeout(q.pop_many(4), 10ms)) == errc::deadline_exceeded);
+  CHECK(q.size() == 3);
+  const auto all = co_await q.pop_many(3);
+  REQUIRE(all);
+  CHECK(sorted(*all) == numbers(3));
 }
 
 // ---- A select or a limit owns its operations if a function returns it.
@@ -188,8 +163,7 @@ auto try_to_pop(text_queue& q) { return leat::as_tuple(pop_soon(q)); }
 auto told_pop(text_queue& q) { return leat::as_tuple(q.pop()); }
 auto told_push(text_queue& q, const std::string& value) { return leat::as_tuple(q.push(value)); }
 
-LEAT_TEST("with_timeout: a function can return it or a select with any queue operation",
-          "[queue]") {
+LEAT_TEST("with_timeout: a function can return it or a select with any queue operation") {
   const std::string long_text(100, 'x');
   text_queue a(2, "a");
   text_queue b(2, "b");
@@ -199,12 +173,10 @@ LEAT_TEST("with_timeout: a function can return it or a select with any queue ope
   auto late = try_to_pop(a);
   auto any = pop_any(a, b);
   leat_test::overwrite_stack();
-  const bool in = co_await push;
-  CHECK(in);
+  CHECK(co_await push);
   const auto [none, also_in] = co_await told;
   CHECK((!none && also_in));
-  const auto item = co_await pop;
-  CHECK(item == long_text);
+  CHECK(co_await pop == long_text);
   const auto [ec, nothing] = co_await late;
   CHECK(ec == errc::deadline_exceeded);
   CHECK_FALSE(nothing);
@@ -218,19 +190,18 @@ auto push_two_soon(text_queue& q, std::string last) {
   return leat::with_timeout(q.push_many({"one", std::move(last)}), 5ms);
 }
 
-LEAT_TEST("with_timeout: owns the items of a push_many in braces", "[queue]") {
+LEAT_TEST("with_timeout: owns the items of a push_many in braces") {
   text_queue q(2, "q");
   auto push = push_two_soon(q, std::string(100, 'x'));
   leat_test::overwrite_stack();
-  const std::size_t count = co_await push;
-  CHECK(count == 2);
+  CHECK(co_await push == 2);
   CHECK(q.try_pop() == "one");
   CHECK(q.try_pop() == std::string(100, 'x'));
 }
 
-LEAT_TEST("with_timeout: returned from a function, it waits and returns its items", "[queue]") {
+LEAT_TEST("with_timeout: returned from a function, it waits and returns its items") {
   text_queue q(2, "q");
-  leat::task_group group;
+  task_group group;
   group.spawn([](text_queue& to) -> task<> {
     co_await leat::sleep_for(1ms);
     co_await to.push("one");
@@ -243,13 +214,7 @@ LEAT_TEST("with_timeout: returned from a function, it waits and returns its item
   leat_test::overwrite_stack();
   const auto [ec, one] = co_await pop;
   CHECK(one == "one");
-  std::error_code late;
-  try {
-    co_await batch;
-  } catch (const leat::failure& e) {
-    late = e.code();
-  }
-  CHECK(late == errc::deadline_exceeded);
+  CHECK(co_await code_of(batch) == errc::deadline_exceeded);
   co_await group.join();
   std::vector<std::string> more{"four", "five"};
   auto run = push_all_soon(q, more);
@@ -264,11 +229,10 @@ LEAT_TEST("with_timeout: returned from a function, it waits and returns its item
   CHECK(q.size() == 2);
 }
 
-LEAT_TEST("select: a batch that loses at its last item returns all items to the next pop",
-          "[queue]") {
+LEAT_TEST("select: a batch that loses at its last item returns all items to the next pop") {
   leat::fifo_queue<int> a(4, "a");
   leat::fifo_queue<int> b(4, "b");
-  leat::task_group group;
+  task_group group;
   std::size_t index = 9;
   group.spawn([](auto& x, auto& y, std::size_t& out) -> task<> {
     const auto r = co_await leat::select(x.pop_many(2), y.pop());
@@ -278,8 +242,7 @@ LEAT_TEST("select: a batch that loses at its last item returns all items to the 
   outcome behind;
   group.spawn(pop_some(a, 2, false, behind));
   co_await settle();
-  const bool in = co_await a.push(1);
-  CHECK(in);
+  CHECK(co_await a.push(1));
   CHECK(b.try_push(5));
   const bool last = co_await a.push(2);  // would complete the batch, but b has won
   CHECK(last);
@@ -288,18 +251,15 @@ LEAT_TEST("select: a batch that loses at its last item returns all items to the 
   CHECK(behind.items == std::vector<int>{1, 2});
 }
 
-LEAT_TEST("select: a stop leaves no waiting operation in any queue", "[queue]") {
+LEAT_TEST("select: a stop leaves no waiting operation in any queue") {
   leat::fifo_queue<int> a(1, "a");
   leat::fifo_queue<int> b(1, "b");
   co_await b.push(0);
-  leat::task_group group;
+  task_group group;
   bool cancelled = false;
   group.spawn([](auto& x, auto& y, bool& out) -> task<> {
-    try {
-      co_await leat::select(x.pop(), y.push(1), leat::sleep_for(1h));
-    } catch (const leat::failure& e) {
-      out = e.code() == errc::cancelled;
-    }
+    out =
+        co_await code_of(leat::select(x.pop(), y.push(1), leat::sleep_for(1h))) == errc::cancelled;
   }(a, b, cancelled));
   co_await settle();
   group.request_stop();
@@ -313,14 +273,14 @@ LEAT_TEST("select: a stop leaves no waiting operation in any queue", "[queue]") 
 
 // ------------------------------------------------------------------------------ limits in a select
 
-template <class Kind>
-task<> limited_pops() {
-  auto a = Kind::make(4);
-  auto b = Kind::make(4);
+LEAT_TYPED_LIST_TEST("select: a limited pop wins, expires or is stopped, and no item is lost",
+                     all_queues) {
+  auto a = TestType::make(4);
+  auto b = TestType::make(4);
   std::stop_source stop;
   const auto late = co_await leat::as_tuple(
       leat::select(leat::with_stop(a.pop(), stop.get_token()), leat::with_timeout(b.pop(), 1ms)));
-  CHECK(std::get<0>(late) == errc::deadline_exceeded);
+  CHECK(late.error == errc::deadline_exceeded);
   CHECK(a.statistics().waiting_pops + b.statistics().waiting_pops == 0);
   co_await b.push(1);
   const auto one = co_await leat::select(leat::with_timeout(a.pop(), 1h),
@@ -334,26 +294,17 @@ task<> limited_pops() {
   co_await b.push(3);
   const auto stopped =
       co_await leat::as_tuple(leat::select(leat::with_stop(a.pop(), stop.get_token()), b.pop()));
-  CHECK(std::get<0>(stopped) == errc::cancelled);
+  CHECK(stopped.error == errc::cancelled);
   CHECK(b.size() == 1);
 }
-TEMPLATE_LIST_TEST_CASE("select: a limited pop wins, expires or is stopped, and no item is lost",
-                        "[queue]", all_queues) {
-  leat::sim::run(limited_pops<TestType>());
-}
 
-LEAT_TEST("select: the error of a limit names its queue", "[queue]") {
+LEAT_TEST("select: the error of a limit names its queue") {
   leat::fifo_queue<int> a(1, "a");
   leat::fifo_queue<int> b(1, "b");
   co_await b.push(0);
-  std::string what;
-  try {
-    co_await leat::select(a.pop(), leat::with_timeout(b.push(1), 1ms));
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == errc::deadline_exceeded);
-    what = e.what();
-  }
-  CHECK(what.find("push to queue 'b' (1 of 1): timed out without effect") == 0);
+  const std::string what = co_await message_of(
+      leat::select(a.pop(), leat::with_timeout(b.push(1), 1ms)), errc::deadline_exceeded);
+  CHECK(what.starts_with("push to queue 'b' (1 of 1): timed out without effect"));
   CHECK(b.size() == 1);
 }
 
@@ -363,7 +314,7 @@ task<> race_of_item(leat::sim::world& w, bool by_stop, int& received, int& ended
   leat::fifo_queue<int> a(1, "a");
   leat::fifo_queue<int> b(1, "b");
   std::stop_source stop;
-  leat::task_group group;
+  task_group group;
   const leat::duration arrival = 1us * (by_stop ? 1 : w.random().uniform_below(3));
   group.spawn([](auto& to, leat::duration d) -> task<> {
     co_await leat::sleep_for(d);
@@ -382,8 +333,7 @@ task<> race_of_item(leat::sim::world& w, bool by_stop, int& received, int& ended
   ended += ec == (by_stop ? errc::cancelled : errc::deadline_exceeded);
   CHECK(a.size() == (ec ? 1 : 0));
 }
-TEST_CASE("select: an item arrives before or after the limit of its pop, and is not lost",
-          "[queue]") {
+TEST_CASE("select: an item arrives before or after the limit of its pop, and is not lost") {
   for (const bool by_stop : {false, true}) {
     int received = 0;
     int ended = 0;

@@ -1,31 +1,12 @@
 // Limits on tasks that use queues, and tasks next to queue operations in a select.
 
-#include <chrono>
-#include <stdexcept>
-#include <string>
-#include <utility>
 #include <variant>
 
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "support/dump.hpp"
-#include "support/error_of.hpp"
 #include "support/leat_test.hpp"
-#include "support/refusal.hpp"
-#include "support/value_after.hpp"
 
 namespace queue_task_limit_test {
-
-using namespace std::chrono_literals;
-using leat::errc;
-using leat::task;
-using leat_test::contains;
-using leat_test::message_of;
-using leat_test::value_after;
 
 task<int> finish_despite_stop(int value, leat::duration d) {
   co_await leat::as_tuple(leat::sleep_for(d));
@@ -36,7 +17,7 @@ task<int> pop_from(leat::fifo_queue<int>& q) {
   co_return *item;
 }
 
-LEAT_TEST("with_timeout: the message names the operation that the task waited for", "[async]") {
+LEAT_TEST("with_timeout: the message names the operation that the task waited for") {
   leat::fifo_queue<int> jobs(4, "jobs");
   const std::string text = co_await message_of(leat::with_timeout(pop_from(jobs), 2s));
   CHECK(contains(text, "task that waits for pop"));
@@ -45,7 +26,7 @@ LEAT_TEST("with_timeout: the message names the operation that the task waited fo
   CHECK(contains(text, "timed out"));
 }
 
-LEAT_TEST("with_timeout: a task loses no item that its pop has received", "[async]") {
+LEAT_TEST("with_timeout: a task loses no item that its pop has received") {
   leat::fifo_queue<int> q(4);
   const auto [ec, value] = co_await leat::as_tuple(leat::with_timeout(pop_from(q), 1s));
   CHECK(ec == errc::deadline_exceeded);
@@ -54,7 +35,7 @@ LEAT_TEST("with_timeout: a task loses no item that its pop has received", "[asyn
   CHECK((co_await leat::with_timeout(pop_from(q), 1s)) == 3);
 }
 
-LEAT_TEST("select: a task that returns first wins", "[async]") {
+LEAT_TEST("select: a task that returns first wins") {
   leat::fifo_queue<int> q(4);
   auto won = co_await leat::select(value_after(7, 1s), q.pop(), leat::sleep_for(2s));
   REQUIRE(won.index() == 0);
@@ -62,8 +43,7 @@ LEAT_TEST("select: a task that returns first wins", "[async]") {
   CHECK(q.statistics().waiting_pops == 0);
 }
 
-LEAT_TEST("select: an operation that completes immediately wins before the task starts",
-          "[async]") {
+LEAT_TEST("select: an operation that completes immediately wins before the task starts") {
   leat::fifo_queue<int> q(4);
   co_await q.push(3);
   bool started = false;
@@ -77,9 +57,9 @@ LEAT_TEST("select: an operation that completes immediately wins before the task 
   CHECK(!started);
 }
 
-LEAT_TEST("select: a task that returns despite its stop wins, and the pop is undone", "[async]") {
+LEAT_TEST("select: a task that returns despite its stop wins, and the pop is undone") {
   leat::fifo_queue<int> q(4);
-  leat::task_group group;
+  task_group group;
   group.spawn([&]() -> task<> {
     co_await leat::sleep_for(1s);
     co_await q.push(3);
@@ -94,7 +74,7 @@ LEAT_TEST("select: a task that returns despite its stop wins, and the pop is und
 
 LEAT_TEST("with_timeout: the dump shows the limit, the task and its wait", "[async][dump]") {
   leat::fifo_queue<int> jobs(4, "jobs");
-  leat::task_group group;
+  task_group group;
   group.spawn([&]() -> task<> { co_await leat::with_timeout(pop_from(jobs), 1000h); }, "caller");
   co_await leat::sleep_for(1s);
   const std::string text = leat_test::dump();

@@ -3,23 +3,11 @@
 // Queues under test, and operations on them that run in their own tasks.
 
 #include <algorithm>
-#include <cstddef>
 #include <numeric>
-#include <optional>
 #include <tuple>
-#include <utility>
-#include <vector>
 
-#include "leat/async/task.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
-#include "leat/queue/fifo_queue.hpp"
-#include "leat/queue/priority_queue.hpp"
-#include "leat/queue/random_shuffle_queue.hpp"
+#include "leat/queue.hpp"
 #include "support/leat_test.hpp"
-
-using leat::errc;
-using leat::task;
 
 struct fifo {
   using queue = leat::fifo_queue<int>;

@@ -1,15 +1,10 @@
 // The batch operations that do not wait.
 
-#include <cstddef>
 #include <functional>
-#include <memory>
 #include <new>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "leat/async/task_group.hpp"
-#include "queue/operation/queue_tasks.hpp"
+#include "queue/operation/queue_actors.hpp"
+#include "support/leat_test.hpp"
 
 namespace queue_try_test {
 struct counted_item {
@@ -32,7 +27,7 @@ struct std::allocator<queue_try_test::counted_item> {
 
 namespace queue_try_test {
 
-TEST_CASE("queue: try_pop_up_to takes items that arrive while it allocates", "[queue]") {
+TEST_CASE("queue: try_pop_up_to takes items that arrive while it allocates") {
   struct smaller {
     bool operator()(const counted_item& a, const counted_item& b) const {
       return a.value < b.value;
@@ -61,7 +56,7 @@ TEMPLATE_LIST_TEST_CASE("queue: try_push_many adds as many items as fit", "[queu
   CHECK(q.statistics().pushed == 4);
 }
 
-TEST_CASE("queue: try_push_many does not move from items that do not fit", "[queue]") {
+TEST_CASE("queue: try_push_many does not move from items that do not fit") {
   leat::fifo_queue<std::string> q(1);
   std::vector<std::string> items{"first", "second"};
   CHECK(q.try_push_many(items) == 1);
@@ -69,53 +64,44 @@ TEST_CASE("queue: try_push_many does not move from items that do not fit", "[que
   CHECK(q.try_pop() == "first");
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: try_push_many to waiting pops can exceed the capacity", "[queue]",
-                        holding_queues) {
-  on_virtual_time([]() -> task<> {
-    auto q = TestType::make(2);
-    leat::task_group g;
-    outcome batch;
-    outcome single;
-    g.spawn(pop_some(q, 5, false, batch));
-    g.spawn(pop_one(q, single));
-    co_await settle();
-    std::vector<int> items = numbers(10);
-    CHECK(q.try_push_many(items) == 8);
-    CHECK(q.size() == 2);
-    co_await g.join();
-    CHECK(batch.items.size() == 5);
-    CHECK(single.items.size() == 1);
-  });
+LEAT_TYPED_LIST_TEST("queue: try_push_many to waiting pops can exceed the capacity",
+                     holding_queues) {
+  auto q = TestType::make(2);
+  actors a(q);
+  const outcome& batch = a.pop_many(5);
+  const outcome& single = a.pop();
+  co_await settle();
+  std::vector<int> items = numbers(10);
+  CHECK(q.try_push_many(items) == 8);
+  CHECK(q.size() == 2);
+  co_await a.join();
+  CHECK(batch.items.size() == 5);
+  CHECK(single.items.size() == 1);
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: try batches never overtake waiting operations", "[queue]",
-                        all_queues) {
-  on_virtual_time([]() -> task<> {
-    auto q = TestType::make(2);
-    leat::task_group g;
-    outcome batch;
-    g.spawn(pop_some(q, 2, false, batch));
-    co_await settle();
-    CHECK(q.try_push(1));
-    CHECK_FALSE(q.try_pop_many(1));
-    CHECK_FALSE(q.try_pop_up_to(1));
-    CHECK(q.try_push(2));
-    co_await g.join();
-    CHECK(sorted(batch.items) == std::vector<int>{1, 2});
+LEAT_TYPED_LIST_TEST("queue: try batches never overtake waiting operations", all_queues) {
+  auto q = TestType::make(2);
+  actors a(q);
+  const outcome& batch = a.pop_many(2);
+  co_await settle();
+  CHECK(q.try_push(1));
+  CHECK_FALSE(q.try_pop_many(1));
+  CHECK_FALSE(q.try_pop_up_to(1));
+  CHECK(q.try_push(2));
+  co_await a.join();
+  CHECK(sorted(batch.items) == std::vector<int>{1, 2});
 
-    std::vector<int> two = numbers(2);
-    CHECK(q.try_push_many(two) == 2);
-    outcome push;
-    g.spawn(push_all(q, numbers(3), push));
-    co_await settle();
-    CHECK(q.try_push_many(two) == 0);
-    CHECK(q.try_pop_many(2));  // adds two of the three items
-    CHECK(q.try_push_many(two) == 0);
-    CHECK(q.try_pop_up_to(5).value().size() == 2);
-    co_await g.join();
-    CHECK(push.pushed == 3);
-    CHECK(q.try_push_many(two) == 1);
-  });
+  std::vector<int> two = numbers(2);
+  CHECK(q.try_push_many(two) == 2);
+  const outcome& push = a.push_many(numbers(3));
+  co_await settle();
+  CHECK(q.try_push_many(two) == 0);
+  CHECK(q.try_pop_many(2));  // adds two of the three items
+  CHECK(q.try_push_many(two) == 0);
+  CHECK(q.try_pop_up_to(5).value().size() == 2);
+  co_await a.join();
+  CHECK(push.pushed == 3);
+  CHECK(q.try_push_many(two) == 1);
 }
 
 TEMPLATE_LIST_TEST_CASE("queue: try_pop_many takes all requested items or none", "[queue]",
@@ -146,7 +132,7 @@ TEMPLATE_LIST_TEST_CASE("queue: try_pop_up_to takes the available items", "[queu
   CHECK_FALSE(q.try_pop_up_to(5));
 }
 
-TEST_CASE("random_shuffle_queue: try batches keep the minimum size until the close", "[queue]") {
+TEST_CASE("random_shuffle_queue: try batches keep the minimum size until the close") {
   leat::random_shuffle_queue<int> q({.capacity = 10, .min_after_dequeue = 2, .seed = 7});
   std::vector<int> items = numbers(5);
   CHECK(q.try_push_many(items) == 5);

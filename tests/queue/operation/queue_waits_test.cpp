@@ -1,44 +1,23 @@
 // Waits for queues and their owners in a dump, and operations that wait for each other.
 
 #include <regex>
-#include <string>
 #include <thread>
-#include <utility>
 
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/coordination/coordinator.hpp"
-#include "leat/coordination/queue_runner.hpp"
+#include "leat/coordination.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
-#include "support/refusal.hpp"
 
 namespace queue_waits_test {
 
-using namespace std::chrono_literals;
 using leat::coordinator;
 using leat::fifo_queue;
-using leat::task;
-using leat::task_group;
-using leat_test::contains;
 using leat_test::dump;
 
 const std::string in_this_file = R"( at queue_waits_test\.cpp:\d+ in )";  // for an expression
 
 // Stops and joins a group, and ignores the failures of its tasks.
-task<void> stop_and_join(task_group& group) {
-  group.request_stop();
-  try {
-    co_await group.join();
-  } catch (const leat::failure&) {
-  }
-}
-
 // Pushes two items for each item that it pops, so it fills queues faster than it empties them.
 task<void> greedy(fifo_queue<int>& into, fifo_queue<int>& from) {
   for (bool open = true; open;) {
@@ -60,7 +39,7 @@ constexpr const char* the_cycle =
     "these probably wait for each other: 'b' (push to queue 'q2' (2 of 2)) -> "
     "'a' (push to queue 'q1' (2 of 2)) -> 'b'";
 
-LEAT_TEST("dump: names tasks that wait for each other through full queues", "[queue]") {
+LEAT_TEST("dump: names tasks that wait for each other through full queues") {
   fifo_queue<int> q1(2, "q1"), q2(2, "q2");
   task_group group;
   group.spawn(greedy(q1, q2), "a");
@@ -77,7 +56,7 @@ LEAT_TEST("dump: names tasks that wait for each other through full queues", "[qu
                  R"("closed":false})"));
 }
 
-LEAT_TEST("dump: a batch has its requested and its current count", "[queue]") {
+LEAT_TEST("dump: a batch has its requested and its current count") {
   fifo_queue<int> q(10, "q");
   task_group g;
   bool ended_empty = false;
@@ -100,7 +79,7 @@ LEAT_TEST("dump: a batch has its requested and its current count", "[queue]") {
   CHECK(q.size() == 3);
 }
 
-LEAT_TEST("dump: reports no cycle if another task has popped from the queue before", "[queue]") {
+LEAT_TEST("dump: reports no cycle if another task has popped from the queue before") {
   fifo_queue<int> q1(2, "q1"), q2(2, "q2");
   task_group group;
   group.spawn(
@@ -121,7 +100,7 @@ LEAT_TEST("dump: reports no cycle if another task has popped from the queue befo
   CHECK_FALSE(contains(text, "wait for each other"));
 }
 
-LEAT_TEST("dump: reports no cycle if another task has pushed to the queue before", "[queue]") {
+LEAT_TEST("dump: reports no cycle if another task has pushed to the queue before") {
   const bool feeder_first = GENERATE(true, false);  // it waits for room, and a for the feeder
   const bool feeder_lives = GENERATE(true, false);
   fifo_queue<int> q1(1, "q1"), q2(1, "q2");
@@ -162,7 +141,7 @@ LEAT_TEST("dump: reports no cycle if another task has pushed to the queue before
   CHECK(contains(text, "wait for each other") == !feeder_lives);
 }
 
-LEAT_TEST("dump: reports no cycle for a task that is about to resume", "[queue]") {
+LEAT_TEST("dump: reports no cycle for a task that is about to resume") {
   fifo_queue<int> q1(2, "q1"), q2(2, "q2");
   task_group group;
   group.spawn(greedy(q1, q2), "a");
@@ -176,7 +155,7 @@ LEAT_TEST("dump: reports no cycle for a task that is about to resume", "[queue]"
   CHECK_FALSE(contains(text, "wait for each other"));
 }
 
-TEST_CASE("world: a deadlock names the tasks that wait for each other", "[queue]") {
+TEST_CASE("world: a deadlock names the tasks that wait for each other") {
   leat::sim::world w(1, {.threads = 2});
   std::string what;
   try {
@@ -197,12 +176,12 @@ TEST_CASE("world: a deadlock names the tasks that wait for each other", "[queue]
                  "'b' (push to queue 'q2' (2 of 2)) -> 'a' (push to queue 'q1' (2 of 2)) -> 'b'"));
 }
 
-TEST_CASE("coordinator: a dump reports threads that block on each other", "[queue]") {
+TEST_CASE("coordinator: a dump reports threads that block on each other") {
   fifo_queue<int> q1(1, "q1"), q2(1, "q2");
   coordinator c("training");
   const auto pop_then_fill = [](fifo_queue<int>& from, fifo_queue<int>& into) {
-    if (from.wait_pop()) {
-      while (into.wait_push(1)) {
+    if (leat::block_on(from.pop())) {
+      while (leat::block_on(into.push(1))) {
       }
     }
   };
@@ -222,7 +201,7 @@ TEST_CASE("coordinator: a dump reports threads that block on each other", "[queu
   }
   const std::string text = dump();
   c.request_stop();
-  c.wait_join({.grace = 1h});
+  leat::block_on(c.join({.grace = 1h}));
   INFO(text);
   CHECK(contains(text, "coordinator 'training', 0 tasks, 2 threads\n"));
   CHECK(contains(text, "  thread left: push to queue 'q1' (1 of 1), at queue_waits_test.cpp:"));
@@ -235,7 +214,7 @@ TEST_CASE("coordinator: a dump reports threads that block on each other", "[queu
                  "'right'"));
 }
 
-TEST_CASE("coordinator: a dump lists threads that block on an owner on separate lines", "[queue]") {
+TEST_CASE("coordinator: a dump lists threads that block on an owner on separate lines") {
   leat::runtime rt;
   leat::scheduler& sched = rt.get_scheduler();
   fifo_queue<int> open(1, "open"), fed(1, "fed"), also_fed(1, "also fed");
@@ -250,34 +229,44 @@ TEST_CASE("coordinator: a dump lists threads that block on an owner on separate 
   runner.add(produce);
   const leat::queue_runner_handle run = started.start(group, sched);
   coordinator c("training");
-  c.start_thread("a", [&](const std::stop_token&) { other.wait_join(); });
-  c.start_thread("b", [&](const std::stop_token&) { other.block_for_stop(); });
-  c.start_thread("c", [&](const std::stop_token&) { group.wait_join(); });
+  c.start_thread("a", [&](const std::stop_token&) { leat::block_on(other.join()); });
+  c.start_thread("b", [&](const std::stop_token&) { leat::block_on(other.wait_for_stop()); });
+  c.start_thread("c", [&](const std::stop_token&) { leat::block_on(group.join()); });
   c.start_thread("d", [&](const std::stop_token&) { rt.block_on(pop(open)); });
-  c.start_thread("e", [&](const std::stop_token&) { runner.wait_run(sched); });
-  c.start_thread("f", [&](const std::stop_token&) { run.wait_join(); });
+  c.start_thread(
+      "e", [&](const std::stop_token&) { leat::block_on(leat::run_on(sched, runner.run())); });
+  c.start_thread("f", [&](const std::stop_token&) { leat::block_on(run.join()); });
   std::string text;
   do {
     std::this_thread::yield();
     text = dump();
-  } while (contains(text, "running"));
+  } while (contains(text, "running") || contains(text, "not known"));
   other.request_stop();
   open.close();
-  c.wait_join();
-  group.wait_join();
+  leat::block_on(c.join());
+  leat::block_on(group.join());
   INFO(text);
   const auto told = [&](const std::string& thread_and_wait) {
     return std::regex_search(text, std::regex("  thread " + thread_and_wait + "," + in_this_file));
   };
-  CHECK(told("a: join coordinator 'other', 1 task live"));
-  CHECK(told("b: wait for a stop of coordinator 'other'"));
+  // A thread that runs a task, and below it the wait of that task.
+  const auto runs = [&](const std::string& thread, const std::string& scope,
+                        const std::string& wait) {
+    const std::string line = "  thread " + thread + ": join " + scope + ", 1 task live," +
+                             in_this_file + "[^\n]*\n    " + scope +
+                             ", 1 task\n      [^\n]*: " + wait + ",";
+    return std::regex_search(text, std::regex(line));
+  };
+  CHECK(runs("a", "block_on", "join coordinator 'other', 1 task live"));
+  CHECK(runs("b", "block_on", "wait for a stop of coordinator 'other'"));
   CHECK(told("c: join task group 'some', 2 tasks live"));
-  CHECK(told("d: join runtime, 1 task live"));
-  CHECK(told("e: join task group 'queue_runner also fed', 1 task live"));
-  CHECK(told("f: wait for event 'end of queue_runner fed'"));
+  CHECK(runs("d", "runtime", "pop from queue 'open' \\(0 of 1\\)"));
+  CHECK(told("e: join block_on, 1 task live"));
+  CHECK(contains(text, "join task group 'queue_runner also fed', 1 task live"));
+  CHECK(runs("f", "block_on", "wait for event 'end of queue_runner fed'"));
 }
 
-LEAT_TEST("dump: distinguishes a wait for a stop from a join", "[queue]") {
+LEAT_TEST("dump: distinguishes a wait for a stop from a join") {
   coordinator c("training"), other({.name = "other"});
   c.spawn([](coordinator& o) -> task<void> { co_await o.wait_for_stop(); }(other), "waiter");
   co_await leat::this_task::yield();
@@ -289,31 +278,31 @@ LEAT_TEST("dump: distinguishes a wait for a stop from a join", "[queue]") {
       contains(text, "  waiter: wait for a stop of coordinator 'other', at queue_waits_test.cpp:"));
 }
 
-TEST_CASE("coordinator: a dump does not show the wait of a registered thread", "[queue]") {
+TEST_CASE("coordinator: a dump does not show the wait of a registered thread") {
   fifo_queue<int> q(1, "q");
   coordinator c("training");
-  c.register_thread(std::jthread([&q] { q.wait_pop(); }), "registered");
+  c.register_thread(std::jthread([&q] { leat::block_on(q.pop()); }), "registered");
   while (q.statistics().waiting_pops == 0) std::this_thread::yield();
   const std::string text = dump();
   const std::string json = dump(leat::dump_format::json);
   c.request_stop();
   std::string late;
   try {
-    c.wait_join({.grace = 0s});
+    leat::block_on(c.join({.grace = 0s}));
   } catch (const leat::stragglers_error& e) {
     late = e.what();
   }
   q.close();
-  c.wait_join();
+  leat::block_on(c.join());
   INFO(text);
   INFO(json);
   INFO(late);
   CHECK(contains(text, "\n  thread registered: not known: it was started elsewhere\n"));
   CHECK(contains(late, "\n  thread registered: not known: it was started elsewhere"));
-  CHECK(contains(json, R"("name":"registered","state":"unknown","wait":null})"));
+  CHECK(contains(json, R"("name":"registered","state":"unknown","wait":null,"scopes":[]})"));
 }
 
-LEAT_TEST("coordinator: stragglers_error names cycles among the stragglers", "[queue]") {
+LEAT_TEST("coordinator: stragglers_error names cycles among the stragglers") {
   fifo_queue<int> q1(2, "q1"), q2(2, "q2");
   coordinator c("training");
   const auto shield = [](task<void> body, std::string name) -> task<void> {
@@ -325,12 +314,7 @@ LEAT_TEST("coordinator: stragglers_error names cycles among the stragglers", "[q
   c.spawn(shield(echo(q1, q2), "b"), "outer b");
   co_await leat::sleep_for(1s);
   c.request_stop();
-  std::string what;
-  try {
-    co_await c.join({.grace = 1s});
-  } catch (const leat::stragglers_error& e) {
-    what = e.what();
-  }
+  const std::string what = co_await message_of<leat::stragglers_error>(c.join({.grace = 1s}));
   q1.close_and_cancel();
   q2.close_and_cancel();
   try {
@@ -341,10 +325,10 @@ LEAT_TEST("coordinator: stragglers_error names cycles among the stragglers", "[q
   CHECK(contains(what, the_cycle));
 }
 
-LEAT_TEST("fifo_queue: an operation after a stop names the error of its queue", "[queue]") {
+LEAT_TEST("fifo_queue: an operation after a stop names the error of its queue") {
   leat::fifo_queue<int> q(1, "images");
   q.fail(std::make_exception_ptr(std::runtime_error("disk 3 is gone")));
-  leat::task_group group;
+  task_group group;
   std::string what;
   std::error_code code;
   group.spawn([](leat::fifo_queue<int>& queue, std::string& w, std::error_code& c) -> task<> {
@@ -357,8 +341,8 @@ LEAT_TEST("fifo_queue: an operation after a stop names the error of its queue", 
   }(q, what, code));
   group.request_stop();
   co_await group.join();
-  CHECK(code == leat::errc::cancelled);
-  CHECK(what.find("had failed before the stop request: disk 3 is gone") != what.npos);
+  CHECK(code == errc::cancelled);
+  CHECK(contains(what, "had failed before the stop request: disk 3 is gone"));
 }
 
 }  // namespace queue_waits_test

@@ -1,9 +1,8 @@
-#include <chrono>
 #include <thread>
 
-#include "leat/async/task_group.hpp"
-#include "leat/sim/virtual_scheduler.hpp"
+#include "leat/async/scheduler/scheduler_driver.hpp"
 #include "queue/operation/queue_tasks.hpp"
+#include "support/leat_test.hpp"
 
 // The wake-ups of operations on another scheduler, and the access of other threads to the lock.
 
@@ -12,7 +11,7 @@ namespace queue_wakeups_test {
 using leat::sim::virtual_scheduler;
 
 // A scheduler that counts its wake-ups from other schedulers.
-class bell final : public leat::scheduler {
+class bell final : public leat::scheduler_driver {
  public:
   [[nodiscard]] leat::time_point now() const noexcept override { return {}; }
   void work_started() noexcept override {}
@@ -46,15 +45,14 @@ task<> push_watching(leat::fifo_queue<int>& q, bell& elsewhere, std::size_t& rea
   ready = elsewhere.rung();
 }
 
-TEST_CASE("queue: wakes a push of another scheduler when the queue has drained to half",
-          "[queue]") {
+TEST_CASE("queue: wakes a push of another scheduler when the queue has drained to half") {
   virtual_scheduler here;
   bell there;
   leat::fifo_queue<int> q(4);
   for (int i = 0; i < 4; ++i) REQUIRE(q.try_push(i));
   outcome pushed;
   std::vector<std::size_t> ready;
-  leat::task_group g;
+  task_group g;
   g.spawn_on(there, push_one(q, 4, pushed));
   there.run();
   g.spawn_on(here, pop_watching(q, there, 4, ready));
@@ -66,15 +64,14 @@ TEST_CASE("queue: wakes a push of another scheduler when the queue has drained t
   CHECK(q.size() == 1);
 }
 
-TEST_CASE("queue: wakes a push of another scheduler at the end of the turn at the latest",
-          "[queue]") {
+TEST_CASE("queue: wakes a push of another scheduler at the end of the turn at the latest") {
   virtual_scheduler here;
   bell there;
   leat::fifo_queue<int> q(4);
   for (int i = 0; i < 4; ++i) REQUIRE(q.try_push(i));
   outcome pushed;
   std::vector<std::size_t> ready;
-  leat::task_group g;
+  task_group g;
   g.spawn_on(there, push_one(q, 4, pushed));
   there.run();
   g.spawn_on(here, pop_watching(q, there, 1, ready));
@@ -85,13 +82,13 @@ TEST_CASE("queue: wakes a push of another scheduler at the end of the turn at th
   CHECK(pushed.accepted);
 }
 
-TEST_CASE("queue: wakes a pop of another scheduler at once", "[queue]") {
+TEST_CASE("queue: wakes a pop of another scheduler at once") {
   virtual_scheduler here;
   bell there;
   leat::fifo_queue<int> q(4);
   outcome popped;
   std::size_t ready = 0;
-  leat::task_group g;
+  task_group g;
   g.spawn_on(there, pop_one(q, popped));
   there.run();
   g.spawn_on(here, push_watching(q, there, ready));
@@ -101,12 +98,12 @@ TEST_CASE("queue: wakes a pop of another scheduler at once", "[queue]") {
   CHECK(popped.items == std::vector<int>{1});
 }
 
-TEST_CASE("queue: a push is woken at once by a thread without a scheduler", "[queue]") {
+TEST_CASE("queue: a push is woken at once by a thread without a scheduler") {
   bell there;
   leat::fifo_queue<int> q(4);
   for (int i = 0; i < 4; ++i) REQUIRE(q.try_push(i));
   outcome pushed;
-  leat::task_group g;
+  task_group g;
   g.spawn_on(there, push_one(q, 4, pushed));
   there.run();
   CHECK(q.try_pop());
@@ -116,7 +113,7 @@ TEST_CASE("queue: a push is woken at once by a thread without a scheduler", "[qu
 }
 
 // The first thread that uses a queue locks it on a path of its own, and must unlock it there.
-TEST_CASE("queue: a second thread can enter after each call of the first", "[queue]") {
+TEST_CASE("queue: a second thread can enter after each call of the first") {
   leat::fifo_queue<int> q(4);
   const auto size_elsewhere = [&q] {
     std::size_t size = 0;
@@ -135,37 +132,37 @@ TEST_CASE("queue: a second thread can enter after each call of the first", "[que
   std::thread([&] { CHECK(other.size() == 0); }).join();
 }
 
-TEST_CASE("queue: blocking calls copy items and report a closed queue", "[queue]") {
+TEST_CASE("queue: blocking calls copy items and report a closed queue") {
   leat::fifo_queue<int> q(3);
   const int value = 7;
-  CHECK(q.wait_push(value));
+  CHECK(leat::block_on(q.push(value)));
   std::vector<int> two{8, 9};
-  CHECK(q.wait_push_many(two) == 2);
-  CHECK(q.wait_pop_many(2) == std::vector<int>{7, 8});
+  CHECK(leat::block_on(q.push_many(two)) == 2);
+  CHECK(leat::block_on(q.pop_many(2)) == std::vector<int>{7, 8});
   q.close();
-  CHECK_FALSE(q.wait_push(value));
-  CHECK(q.wait_pop_up_to(2) == std::vector<int>{9});
-  CHECK_FALSE(q.wait_pop_many(1));
-  CHECK_FALSE(q.wait_pop());
+  CHECK_FALSE(leat::block_on(q.push(value)));
+  CHECK(leat::block_on(q.pop_up_to(2)) == std::vector<int>{9});
+  CHECK_FALSE(leat::block_on(q.pop_many(1)));
+  CHECK_FALSE(leat::block_on(q.pop()));
 }
 
-TEST_CASE("queue: blocking calls throw the cause of a failure", "[queue]") {
+TEST_CASE("queue: blocking calls throw the cause of a failure") {
   leat::fifo_queue<int> q(1);
   q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "a.txt is damaged")));
-  CHECK_THROWS_AS(q.wait_push(1), leat::failure);
-  CHECK_THROWS_AS(q.wait_pop(), leat::failure);
-  CHECK_THROWS_AS(q.wait_pop_many(1), leat::failure);
+  CHECK_THROWS_AS(leat::block_on(q.push(1)), leat::failure);
+  CHECK_THROWS_AS(leat::block_on(q.pop()), leat::failure);
+  CHECK_THROWS_AS(leat::block_on(q.pop_many(1)), leat::failure);
 }
 
-TEST_CASE("queue: a blocking call in a task ends the process with a message", "[queue]") {
+TEST_CASE("queue: a blocking call in a task ends the process with a message") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::run([]() -> task<> {
       leat::fifo_queue<int> q(1);
-      q.wait_push(1);
+      leat::block_on(q.push(1));
       co_return;
     }());
   });
-  CHECK(said.find("blocking operation on a scheduler thread") != said.npos);
+  CHECK(contains(said, "blocking operation"));
 }
 
 }  // namespace queue_wakeups_test

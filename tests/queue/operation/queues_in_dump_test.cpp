@@ -1,40 +1,22 @@
 // The queues in a dump, and every form of operation that waits for them.
 
 #include <atomic>
-#include <optional>
 #include <regex>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include <asio/bind_executor.hpp>
 #include <asio/io_context.hpp>
 
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
 #include "leat/coordination/coordinator.hpp"
-#include "leat/queue/completion_tokens.hpp"
-#include "leat/queue/fifo_queue.hpp"
-#include "leat/queue/padding_fifo_queue.hpp"
-#include "leat/queue/priority_queue.hpp"
-#include "leat/queue/random_shuffle_queue.hpp"
-#include "leat/queue/tensor_queue.hpp"
+#include "leat/queue.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/dump.hpp"
 #include "support/foreign_coroutine.hpp"
 #include "support/leat_test.hpp"
-#include "support/refusal.hpp"
 
 namespace queues_in_dump_test {
 
-using namespace std::chrono_literals;
 using leat::fifo_queue;
-using leat::task;
-using leat::task_group;
-using leat_test::contains;
 using leat_test::dump;
 
 // Whether the text has a line of this operation below its queue.
@@ -44,7 +26,7 @@ bool has_operation(const std::string& text, const std::string& queue, const std:
                        ", at queues_in_dump_test\\.cpp:\\d+ in "));
 }
 
-TEST_CASE("dump: lists queues without waiting operations, with fill level and state", "[queue]") {
+TEST_CASE("dump: lists queues without waiting operations, with fill level and state") {
   fifo_queue<int> requests(4, "requests"), without_limit(leat::unbounded, "log"), over(2, "over");
   REQUIRE(requests.try_push(1));
   REQUIRE(requests.try_push(2));
@@ -55,7 +37,7 @@ TEST_CASE("dump: lists queues without waiting operations, with fill level and st
                  "queue 'requests' (2 of 4)\nqueue 'log' (0)\nqueue 'over' (0 of 2, closed)\n"));
 }
 
-TEST_CASE("dump: lists queues of every kind", "[queue]") {
+TEST_CASE("dump: lists queues of every kind") {
   leat::priority_queue<int> priority(3, "priority");
   leat::random_shuffle_queue<int> shuffle(
       {.capacity = 5, .min_after_dequeue = 2, .name = "shuffle"});
@@ -71,14 +53,14 @@ TEST_CASE("dump: lists queues of every kind", "[queue]") {
   }
 }
 
-TEST_CASE("dump: omits a destroyed queue", "[queue]") {
+TEST_CASE("dump: omits a destroyed queue") {
   {
     const fifo_queue<int> gone(4, "gone");
   }
   CHECK_FALSE(contains(dump(), "gone"));
 }
 
-TEST_CASE("dump: lists waiting Asio handlers", "[queue]") {
+TEST_CASE("dump: lists waiting Asio handlers") {
   asio::io_context context;
   fifo_queue<int> replies(4, "replies"), full(1, "full");
   REQUIRE(full.try_push(1));
@@ -100,7 +82,7 @@ TEST_CASE("dump: lists waiting Asio handlers", "[queue]") {
 task<> pop_two(fifo_queue<int>& q) { co_await q.pop_many(2); }
 task<> choose(fifo_queue<int>& q) { co_await leat::select(q.pop(), leat::sleep_for(1h)); }
 
-LEAT_TEST("dump: lists tasks and coroutines that wait on a queue", "[queue]") {
+LEAT_TEST("dump: lists tasks and coroutines that wait on a queue") {
   fifo_queue<int> q(4, "lines"), idle(4, "idle");
   task_group group("readers");
   REQUIRE(q.try_push(1));
@@ -125,11 +107,11 @@ LEAT_TEST("dump: lists tasks and coroutines that wait on a queue", "[queue]") {
   CHECK(has_operation(text, "idle", "pop of a coroutine"));
 }
 
-TEST_CASE("dump: lists threads that wait on a queue", "[queue]") {
+TEST_CASE("dump: lists threads that wait on a queue") {
   fifo_queue<int> work(4, "work"), other(4, "other");
   leat::coordinator c("training");
-  c.start_thread("writer", [&](const std::stop_token&) { work.wait_pop(); });
-  std::thread plain([&] { other.wait_pop(); });
+  c.start_thread("writer", [&](const std::stop_token&) { leat::block_on(work.pop()); });
+  std::thread plain([&] { leat::block_on(other.pop()); });
   while (work.statistics().waiting_pops == 0 || other.statistics().waiting_pops == 0) {
     std::this_thread::yield();
   }
@@ -137,13 +119,13 @@ TEST_CASE("dump: lists threads that wait on a queue", "[queue]") {
   other.close();
   plain.join();
   c.request_stop();
-  c.wait_join();
+  leat::block_on(c.join());
   INFO(text);
   CHECK(has_operation(text, "work", "pop of thread writer"));
   CHECK(has_operation(text, "other", "pop of a thread"));
 }
 
-TEST_CASE("dump: reports a waiting close of a queue", "[queue]") {
+TEST_CASE("dump: reports a waiting close of a queue") {
   asio::io_context context;
   fifo_queue<int> q(1, "ending");
   REQUIRE(q.try_push(1));
@@ -159,7 +141,7 @@ TEST_CASE("dump: reports a waiting close of a queue", "[queue]") {
   CHECK(contains(json, R"("closed":false,"close_waits":true,)"));
 }
 
-TEST_CASE("dump: JSON lists queues and their operations", "[queue]") {
+TEST_CASE("dump: JSON lists queues and their operations") {
   asio::io_context context;
   fifo_queue<int> q(4, "replies"), log(leat::unbounded, "log");
   q.async_pop(asio::bind_executor(context, [](std::error_code, std::optional<int>) {}));
@@ -176,7 +158,7 @@ TEST_CASE("dump: JSON lists queues and their operations", "[queue]") {
                  R"j("capacity":null,"closed":false,"close_waits":false,"waiting":[]})j"));
 }
 
-LEAT_TEST("dump: a scope's own report lists no queues", "[queue]") {
+LEAT_TEST("dump: a scope's own report lists no queues") {
   fifo_queue<int> q(4, "lines");
   leat::coordinator c("late");
   c.spawn(
@@ -194,7 +176,7 @@ LEAT_TEST("dump: a scope's own report lists no queues", "[queue]") {
 }
 
 // Two threads make and destroy queues with waiting operations while a third thread dumps.
-TEST_CASE("dump: works while queues are created and destroyed", "[queue]") {
+TEST_CASE("dump: works while queues are created and destroyed") {
   std::atomic<bool> enough{false};
   const auto make_queues = [&enough] {
     asio::io_context context;
@@ -219,7 +201,7 @@ TEST_CASE("dump: works while queues are created and destroyed", "[queue]") {
 
 // The queues in a dump and the behaviour of simulated threads during a dump depend only on the
 // seed.
-TEST_CASE("dump: is determined by the seed in a simulation", "[queue]") {
+TEST_CASE("dump: is determined by the seed in a simulation") {
   const auto dumps_of = [](std::uint64_t seed) {
     std::string dumps;
     leat::sim::world w(seed, {.threads = 2, .preemption = 1});

@@ -1,5 +1,4 @@
 #include <cerrno>
-#include <cstddef>
 #include <thread>
 
 #include <linux/filter.h>
@@ -7,10 +6,9 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include <catch2/catch.hpp>
-
 #include "leat/queue/fifo_queue.hpp"
 #include "support/child_process.hpp"
+#include "support/leat_test.hpp"
 
 namespace seccomp_test {
 

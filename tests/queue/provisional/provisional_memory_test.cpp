@@ -1,14 +1,11 @@
 // A provisional pop reserves memory to return its items when it begins. Nothing else uses it until
 // the pop is final, so an undo does not allocate.
 
-#include <cstddef>
 #include <new>
-#include <optional>
-
-#include <catch2/catch.hpp>
 
 #include "queue/exact_queue.hpp"
 #include "queue/provisional/provisional_select.hpp"
+#include "support/leat_test.hpp"
 
 namespace provisional_memory_test {
 
@@ -88,7 +85,7 @@ TEMPLATE_LIST_TEST_CASE("provisional pop: a pop without memory to return its ite
   typename TestType::pop first(q);
   first.commit();
   CHECK(first.ended);
-  CHECK(first.ec == leat::errc::resource_exhausted);
+  CHECK(first.ec == errc::resource_exhausted);
   CHECK(q.statistics().waiting_pops == 0);
   r.refuse = false;
   push<kind>(q, TestType::moves);
@@ -110,7 +107,7 @@ TEMPLATE_LIST_TEST_CASE("provisional pop: leaves no reservation when it is final
     if (i % 4 == 2) first.undo();
     if (i % 4 == 3) first.commit();
     first.end_loop();
-    drain(q);
+    drop_all(q);
   }
   CHECK(q.statistics().held == 0);
   CHECK(r.reserved == 4 + n);

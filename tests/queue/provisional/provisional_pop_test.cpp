@@ -1,15 +1,10 @@
 // A provisional pop has its items and may return them. Until it is committed or undone, its items
 // count as held, they have a place in the queue, and the queue does not report its end.
 
-#include <cstddef>
 #include <exception>
-#include <optional>
-#include <sstream>
-#include <string>
-
-#include <catch2/catch.hpp>
 
 #include "queue/provisional/provisional_select.hpp"
+#include "support/leat_test.hpp"
 
 namespace provisional_pop_test {
 
@@ -166,7 +161,7 @@ TEMPLATE_LIST_TEST_CASE("provisional pop: a batch of the closed queue waits unti
     CHECK(batch.has_ended());
     CHECK(batch.moved == of_batch::moves);
   }
-  drain(q);
+  drop_all(q);
   const auto s = q.statistics();
   CHECK(s.held == 0);
   CHECK(s.pushed == s.popped);
@@ -183,7 +178,7 @@ TEMPLATE_LIST_TEST_CASE("provisional pop: a non-blocking pop takes what is store
   CHECK(q.try_pop());
   CHECK_FALSE(q.try_pop());
   first.undo();
-  CHECK(drain(q) == TestType::moves);
+  CHECK(drop_all(q) == TestType::moves);
 }
 
 TEMPLATE_LIST_TEST_CASE("provisional pop: its items return to a queue that is full again",
@@ -210,7 +205,7 @@ TEMPLATE_LIST_TEST_CASE("provisional pop: its items return to a queue that is fu
   CHECK(q.try_pop());
   loop.run_ready();
   CHECK(entered);
-  CHECK(drain(q) == capacity);
+  CHECK(drop_all(q) == capacity);
 }
 
 TEMPLATE_LIST_TEST_CASE("provisional pop: several on one queue end in any order", "[queue]",
@@ -233,7 +228,7 @@ TEMPLATE_LIST_TEST_CASE("provisional pop: several on one queue end in any order"
   CHECK(waits.moved == 1);
   first.commit();
   CHECK(q.statistics().held == 0);
-  CHECK(drain(q) == n - 1);
+  CHECK(drop_all(q) == n - 1);
 }
 
 // Not for tensors: a batch of them is stacked as the spec of the queue says.
@@ -269,7 +264,7 @@ TEMPLATE_LIST_TEST_CASE("provisional pop: an undo does not weigh again", "[queue
   CHECK(q.size() == n);
   CHECK(q.statistics().weight == 7 * n);
   CHECK(q.statistics().returned_weight == 7 * n);
-  CHECK(drain(q) == n);
+  CHECK(drop_all(q) == n);
   CHECK(q.statistics().weight == 0);
 }
 

@@ -2,20 +2,12 @@
 
 // Provisional pops on every kind of queue, which a test commits or undoes.
 
-#include <cstddef>
 #include <functional>
-#include <string>
-#include <system_error>
 #include <tuple>
-#include <utility>
-#include <vector>
-
-#include <asio/bind_cancellation_slot.hpp>
-#include <asio/bind_executor.hpp>
-#include <asio/cancellation_signal.hpp>
 
 #include "leat/queue/completion_tokens.hpp"
 #include "queue/queue_kinds.hpp"
+#include "support/asio_test.hpp"
 #include "support/loops.hpp"
 
 namespace provisional_pops {
@@ -183,7 +175,7 @@ void push(typename Kind::queue& q, std::size_t count) {
 }
 
 template <class Queue>
-std::size_t drain(Queue& q) {
+std::size_t drop_all(Queue& q) {
   std::size_t count = 0;
   while (q.try_pop()) ++count;
   return count;

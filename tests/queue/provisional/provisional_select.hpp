@@ -6,16 +6,12 @@
 #include <exception>
 #include <ostream>
 #include <source_location>
-#include <system_error>
 #include <tuple>
-#include <utility>
 #include <variant>
 
 #include "leat/async/detail/select_state.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "queue/provisional/provisional_pops.hpp"
+#include "support/leat_test.hpp"
 
 namespace provisional_pops {
 
@@ -69,7 +65,7 @@ class select_branch<held_operation> {
   [[nodiscard]] bool had_effect() const noexcept { return end_.over && end_.effect; }
   void interrupt(const limit_end&) noexcept {}
   [[nodiscard]] std::monostate result() const noexcept { return {}; }
-  [[nodiscard]] std::tuple<std::error_code> tuple() const noexcept { return {}; }
+  [[nodiscard]] leat::operation_result<void> tuple() const noexcept { return {}; }
   void describe(std::ostream& out) const { out << "a held operation"; }
 
  private:
@@ -108,7 +104,7 @@ struct by_select {
       end_.end(with_effect);
       loop_.run_ready();
     }
-    leat::task<> run(typename Kind::queue& q) {
+    task<> run(typename Kind::queue& q) {
       try {
         const auto done = co_await leat::select(Pop::start(q), held_operation{end_});
         if (done.index() == 0) moved = Pop::template count<Kind>(std::get<0>(done));
@@ -120,7 +116,7 @@ struct by_select {
 
     held_end end_;
     leat_test::embedded_loop loop_;
-    leat::task_group group_;
+    task_group group_;
   };
 };
 

@@ -2,25 +2,13 @@
 #include "leat/queue/completion_tokens.hpp"
 
 #include <array>
-#include <asio/bind_cancellation_slot.hpp>
-#include <asio/bind_executor.hpp>
-#include <asio/cancellation_signal.hpp>
-#include <asio/io_context.hpp>
-#include <chrono>
-#include <memory>
-#include <optional>
 #include <sstream>
-#include <string>
-#include <variant>
-#include <vector>
 
-#include "leat/async/select.hpp"
-#include "leat/async/task_group.hpp"
 #include "queue/weight/weighed_queues.hpp"
+#include "support/asio_test.hpp"
 
 namespace memory_budget_test {
 
-using namespace std::chrono_literals;
 using leat::memory_budget;
 
 task<> push_and_note(weighed_fifo::queue& q, int item, std::string name, std::string& order) {
@@ -28,12 +16,12 @@ task<> push_and_note(weighed_fifo::queue& q, int item, std::string name, std::st
   if (in) order += name;
 }
 
-TEST_CASE("memory_budget: rejects a limit of 0", "[queue]") {
+TEST_CASE("memory_budget: rejects a limit of 0") {
   CHECK_THROWS_WITH(memory_budget(0, "ram"),
                     Catch::StartsWith("budget 'ram': limit is 0: use 1 or more"));
 }
 
-TEST_CASE("memory_budget: counts and reports the weight in its queues", "[queue]") {
+TEST_CASE("memory_budget: counts and reports the weight in its queues") {
   memory_budget ram(20, "ram");
   auto a = weighed_fifo::make({.budget = &ram}, "a");
   {
@@ -58,7 +46,7 @@ TEST_CASE("memory_budget: counts and reports the weight in its queues", "[queue]
   CHECK(s.waiting == 0);
 }
 
-TEST_CASE("memory_budget: rejects an item heavier than the limit at once", "[queue]") {
+TEST_CASE("memory_budget: rejects an item heavier than the limit at once") {
   memory_budget ram(20, "ram");
   auto q = weighed_fifo::make({.budget = &ram}, "q");
   std::string why;
@@ -68,12 +56,11 @@ TEST_CASE("memory_budget: rejects an item heavier than the limit at once", "[que
     CHECK(e.code() == errc::resource_exhausted);
     why = e.what();
   }
-  CHECK(why.find("limit of 20 of budget 'ram'") != why.npos);
+  CHECK(contains(why, "limit of 20 of budget 'ram'"));
   CHECK(q.try_push(20));
 }
 
-TEST_CASE("memory_budget: an item returned by a cancelled pop does not overtake waiting pushes",
-          "[queue]") {
+TEST_CASE("memory_budget: an item returned by a cancelled pop does not overtake waiting pushes") {
   memory_budget ram(100, "ram");
   auto q = weighed_fifo::make({.budget = &ram, .capacity = leat::unbounded}, "q");
   auto other = weighed_fifo::make({.budget = &ram}, "other");
@@ -100,48 +87,45 @@ TEST_CASE("memory_budget: an item returned by a cancelled pop does not overtake 
   for (int i = 0; i < 8; ++i) CHECK(q.try_pop() == 10);
 }
 
-TEST_CASE("memory_budget: must outlive its queues", "[queue]") {
+TEST_CASE("memory_budget: must outlive its queues") {
   const std::string said = leat_test::abort_message([] {
     auto ram = std::make_unique<memory_budget>(20, "ram");
     const auto q = weighed_fifo::make({.budget = ram.get()});
     ram.reset();
   });
-  CHECK(said.find("memory budget destroyed before a queue") != said.npos);
+  CHECK(contains(said, "memory budget destroyed before a queue"));
 }
 
-TEMPLATE_LIST_TEST_CASE("memory_budget: a pop from one queue lets a push to another continue",
-                        "[queue]", weighed_queues) {
-  on_virtual_time([]() -> task<> {
-    memory_budget ram(10, "ram");
-    auto a = TestType::make({.budget = &ram}, "a");
-    auto b = TestType::make({.budget = &ram}, "b");
-    CHECK(a.try_push(8));
-    outcome o;
-    leat::task_group g;
-    g.spawn(push_one(b, 5, o));
-    co_await settle();
-    CHECK_FALSE(o.ended);
-    CHECK(b.statistics().waits_for_budget);
-    CHECK(ram.statistics().waiting == 1);
-    CHECK(ram.statistics().awaited == 5);
-    CHECK_FALSE(b.try_push(1));
-    CHECK_FALSE(a.try_push(1));  // others wait for the budget: no push overtakes
-    CHECK(co_await a.pop());
-    CHECK(b.size() == 1);
-    co_await g.join();
-    CHECK(o.accepted);
-    CHECK(ram.used() == 5);
-  });
+LEAT_TYPED_LIST_TEST("memory_budget: a pop from one queue lets a push to another continue",
+                     weighed_queues) {
+  memory_budget ram(10, "ram");
+  auto a = TestType::make({.budget = &ram}, "a");
+  auto b = TestType::make({.budget = &ram}, "b");
+  CHECK(a.try_push(8));
+  actors of_b(b);
+  const outcome& o = of_b.push(5);
+  co_await settle();
+  CHECK_FALSE(o.ended);
+  CHECK(b.statistics().waits_for_budget);
+  CHECK(ram.statistics().waiting == 1);
+  CHECK(ram.statistics().awaited == 5);
+  CHECK_FALSE(b.try_push(1));
+  CHECK_FALSE(a.try_push(1));  // others wait for the budget: no push overtakes
+  CHECK(co_await a.pop());
+  CHECK(b.size() == 1);
+  co_await of_b.join();
+  CHECK(o.accepted);
+  CHECK(ram.used() == 5);
 }
 
-LEAT_TEST("memory_budget: pushes to all queues continue in the order of arrival", "[queue]") {
+LEAT_TEST("memory_budget: pushes to all queues continue in the order of arrival") {
   memory_budget ram(10, "ram");
   auto a = weighed_fifo::make({.budget = &ram}, "a");
   auto b = weighed_fifo::make({.budget = &ram}, "b");
   auto c = weighed_fifo::make({.budget = &ram}, "c");
   CHECK(c.try_push(10));
   std::string order;
-  leat::task_group g;
+  task_group g;
   struct arrival {
     weighed_fifo::queue* queue;
     int item;
@@ -167,7 +151,7 @@ LEAT_TEST("memory_budget: pushes to all queues continue in the order of arrival"
   co_await g.join();
 }
 
-LEAT_TEST("memory_budget: a push that waits for capacity does not block other queues", "[queue]") {
+LEAT_TEST("memory_budget: a push that waits for capacity does not block other queues") {
   memory_budget ram(10, "ram");
   auto full = weighed_fifo::make({.budget = &ram, .capacity = 1}, "full");
   auto heavy = weighed_fifo::make({.max_weight = 4, .budget = &ram}, "heavy");
@@ -176,7 +160,7 @@ LEAT_TEST("memory_budget: a push that waits for capacity does not block other qu
   CHECK(heavy.try_push(4));
   outcome first;
   outcome second;
-  leat::task_group g;
+  task_group g;
   g.spawn(push_one(full, 2, first));
   g.spawn(push_one(heavy, 3, second));
   co_await settle();
@@ -191,15 +175,14 @@ LEAT_TEST("memory_budget: a push that waits for capacity does not block other qu
   co_await g.join();
 }
 
-LEAT_TEST("memory_budget: an older push comes first when its queue has free capacity again",
-          "[queue]") {
+LEAT_TEST("memory_budget: an older push comes first when its queue has free capacity again") {
   memory_budget ram(10, "ram");
   auto a = weighed_fifo::make({.budget = &ram, .capacity = 1}, "a");
   auto b = weighed_fifo::make({.budget = &ram}, "b");
   CHECK(a.try_push(1));
   CHECK(b.try_push(9));
   std::string order;
-  leat::task_group g;
+  task_group g;
   g.spawn(push_and_note(a, 8, "old", order));
   co_await settle();
   g.spawn(push_and_note(b, 2, "new", order));
@@ -213,27 +196,24 @@ LEAT_TEST("memory_budget: an older push comes first when its queue has free capa
   CHECK(order == "oldnew");
 }
 
-LEAT_TEST("memory_budget: a waiting pop of another queue receives the new item", "[queue]") {
+LEAT_TEST("memory_budget: a waiting pop of another queue receives the new item") {
   memory_budget ram(10, "ram");
   auto a = weighed_fifo::make({.budget = &ram}, "a");
   auto b = weighed_fifo::make({.budget = &ram}, "b");
   CHECK(a.try_push(10));
-  outcome taken;
-  outcome run;
-  leat::task_group g;
-  g.spawn(pop_some(b, 3, false, taken));
-  g.spawn(push_all(b, {7, 8, 9}, run));
+  actors of_b(b);
+  const outcome& taken = of_b.pop_many(3);
+  const outcome& run = of_b.push_many({7, 8, 9});
   co_await settle();
   CHECK_FALSE(run.ended);
   CHECK(a.try_pop() == 10);
-  co_await g.join();
+  co_await of_b.join();
   CHECK(taken.items == std::vector<int>{7, 8, 9});
   CHECK(ram.used() == 0);
   CHECK(ram.statistics().peak == 10);
 }
 
-TEST_CASE("memory_budget: stop, close, fail and destruction of a queue let others continue",
-          "[queue]") {
+TEST_CASE("memory_budget: stop, close, fail and destruction of a queue let others continue") {
   enum class way { stop, close, close_and_cancel, fail, destroy };
   for (const way how : {way::stop, way::close, way::close_and_cancel, way::fail, way::destroy}) {
     on_virtual_time([how]() -> task<> {
@@ -246,8 +226,8 @@ TEST_CASE("memory_budget: stop, close, fail and destruction of a queue let other
       outcome heavy;
       outcome light;
       outcome behind;
-      leat::task_group first;
-      leat::task_group second;
+      task_group first;
+      task_group second;
       if (!destroys) first.spawn(push_one(*a, 9, heavy));
       co_await settle();
       second.spawn(push_one(b, destroys ? 5 : 3, light));
@@ -279,13 +259,13 @@ TEST_CASE("memory_budget: stop, close, fail and destruction of a queue let other
   }
 }
 
-LEAT_TEST("memory_budget: returned items may exceed it, and then block pushes", "[queue]") {
+LEAT_TEST("memory_budget: returned items may exceed it, and then block pushes") {
   memory_budget ram(10, "ram");
   auto a = weighed_fifo::make({.budget = &ram}, "a");
   auto b = weighed_fifo::make({.budget = &ram}, "b");
   outcome batch;
   outcome waits;
-  leat::task_group g;
+  task_group g;
   g.spawn(pop_some(a, 2, false, batch));
   co_await settle();
   CHECK(a.try_push(7));
@@ -295,7 +275,7 @@ LEAT_TEST("memory_budget: returned items may exceed it, and then block pushes", 
   co_await g.join();
   CHECK(ram.used() == 15);
   CHECK(ram.statistics().returned == 7);
-  leat::task_group pushes;
+  task_group pushes;
   pushes.spawn(push_one(b, 1, waits));
   co_await settle();
   CHECK_FALSE(waits.ended);
@@ -305,7 +285,7 @@ LEAT_TEST("memory_budget: returned items may exceed it, and then block pushes", 
   CHECK(ram.used() == 9);
 }
 
-LEAT_TEST("memory_budget: a select over queues of one budget pushes to one", "[queue]") {
+LEAT_TEST("memory_budget: a select over queues of one budget pushes to one") {
   memory_budget ram(10, "ram");
   auto a = weighed_fifo::make({.budget = &ram}, "a");
   auto b = weighed_fifo::make({.budget = &ram}, "b");
@@ -313,7 +293,7 @@ LEAT_TEST("memory_budget: a select over queues of one budget pushes to one", "[q
   CHECK(c.try_push(10));
   std::size_t chosen = 9;
   outcome behind;
-  leat::task_group g;
+  task_group g;
   g.spawn([](auto& x, auto& y, std::size_t& out) -> task<> {
     const auto r = co_await leat::select(x.push(6), y.push(6));
     out = r.index();
@@ -332,7 +312,7 @@ LEAT_TEST("memory_budget: a select over queues of one budget pushes to one", "[q
   CHECK(ram.statistics().waiting == 0);
 }
 
-LEAT_TEST("memory_budget: queues ignore their minimum size while a push waits", "[queue]") {
+LEAT_TEST("memory_budget: queues ignore their minimum size while a push waits") {
   memory_budget ram(10, "ram");
   auto buffer = weighed_shuffled::make({.budget = &ram}, "buffer", 5);
   auto raw = weighed_fifo::make({.budget = &ram}, "raw");
@@ -342,7 +322,7 @@ LEAT_TEST("memory_budget: queues ignore their minimum size while a push waits", 
   outcome second;
   outcome third;
   outcome push;
-  leat::task_group g;
+  task_group g;
   for (outcome* o : {&first, &second, &third}) {
     g.spawn(pop_one(buffer, *o));
     co_await settle();
@@ -359,34 +339,28 @@ LEAT_TEST("memory_budget: queues ignore their minimum size while a push waits", 
   co_await g.join();
 }
 
-LEAT_TEST("memory_budget: rejects waiting batches of a priority queue", "[queue]") {
+LEAT_TEST("memory_budget: rejects waiting batches of a priority queue") {
   memory_budget ram(10, "ram");
   auto jobs = weighed_prioritized::make({.budget = &ram}, "jobs");
   std::vector<int> two{6, 4};
   CHECK(jobs.try_push_many(two) == 2);
-  std::string why;
-  try {
-    static_cast<void>(co_await jobs.pop_many(2));
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == errc::invalid_argument);
-    why = e.what();
-  }
-  CHECK(why.find("queue 'jobs': pop of 2 items could deadlock") != why.npos);
+  const std::string why = co_await message_of(jobs.pop_many(2), errc::invalid_argument);
+  CHECK(contains(why, "queue 'jobs': pop of 2 items could deadlock"));
   CHECK(jobs.try_pop_many(2) == std::vector<int>{4, 6});
   CHECK(jobs.try_push(3));
   const auto one = co_await jobs.pop_up_to(1);
   CHECK(one == std::vector<int>{3});
 }
 
-LEAT_TEST("memory_budget: single items that fit never deadlock", "[queue]") {
+LEAT_TEST("memory_budget: single items that fit never deadlock") {
   memory_budget ram(10, "ram");
   std::vector<std::unique_ptr<weighed_fifo::queue>> queues;
   for (int i = 0; i < 5; ++i) {
     queues.push_back(std::make_unique<weighed_fifo::queue>(
         leat::queue_options{.capacity = 3, .budget = &ram, .name = "q"}));
   }
-  leat::task_group producers;
-  leat::task_group consumers;
+  task_group producers;
+  task_group consumers;
   long sum = 0;
   for (auto& q : queues) {
     producers.spawn([](auto& to) -> task<> {

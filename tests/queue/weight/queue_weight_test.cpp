@@ -4,24 +4,16 @@
 #include "leat/queue/completion_tokens.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <optional>
 #include <sstream>
-#include <stdexcept>
-#include <system_error>
 #include <thread>
-#include <vector>
 
 #include <asio/bind_executor.hpp>
 #include <asio/io_context.hpp>
 
-#include "leat/async/select.hpp"
-#include "leat/async/task_group.hpp"
 #include "queue/weight/weighed_queues.hpp"
+#include "support/leat_test.hpp"
 
 namespace queue_weight_test {
-
-using namespace std::chrono_literals;
 
 std::string described(const leat::queue_base& q) {
   std::ostringstream out;
@@ -29,33 +21,19 @@ std::string described(const leat::queue_base& q) {
   return std::move(out).str();
 }
 
-template <class F>
-std::string refusal(F f) {
-  try {
-    f();
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == errc::resource_exhausted);
-    return e.what();
-  }
-  return {};
-}
-
-TEMPLATE_LIST_TEST_CASE("queue: a push waits for free weight", "[queue]", weighed_queues) {
-  on_virtual_time([]() -> task<> {
-    auto q = TestType::make({.max_weight = 10});
-    CHECK(q.try_push(6));
-    CHECK(q.try_push(4));
-    outcome o;
-    leat::task_group g;
-    g.spawn(push_one(q, 1, o));
-    co_await settle();
-    CHECK_FALSE(o.ended);
-    CHECK(q.size() == 2);
-    CHECK(co_await q.pop());
-    co_await g.join();
-    CHECK(o.accepted);
-    CHECK(q.size() == 2);
-  });
+LEAT_TYPED_LIST_TEST("queue: a push waits for free weight", weighed_queues) {
+  auto q = TestType::make({.max_weight = 10});
+  CHECK(q.try_push(6));
+  CHECK(q.try_push(4));
+  actors a(q);
+  const outcome& o = a.push(1);
+  co_await settle();
+  CHECK_FALSE(o.ended);
+  CHECK(q.size() == 2);
+  CHECK(co_await q.pop());
+  co_await a.join();
+  CHECK(o.accepted);
+  CHECK(q.size() == 2);
 }
 
 TEMPLATE_LIST_TEST_CASE("queue: limits items by number and by weight", "[queue]", weighed_queues) {
@@ -73,13 +51,15 @@ TEMPLATE_LIST_TEST_CASE("queue: every form rejects an item that never fits at on
                         weighed_queues) {
   auto q = TestType::make({.max_weight = 10});
   std::vector<int> run{1, 11, 2};
-  const std::string why = refusal([&] { static_cast<void>(q.try_push(11)); });
-  CHECK(why.find("queue 'q'") != why.npos);
-  CHECK(why.find("weight 11") != why.npos);
-  CHECK(why.find("max_weight of 10") != why.npos);
-  CHECK_FALSE(refusal([&] { static_cast<void>(q.try_push_many(run)); }).empty());
-  CHECK_FALSE(refusal([&] { q.wait_push(11); }).empty());
-  CHECK_FALSE(refusal([&] { q.wait_push_many(run); }).empty());
+  const std::string why =
+      refusal([&] { static_cast<void>(q.try_push(11)); }, errc::resource_exhausted);
+  CHECK(contains(why, "queue 'q'"));
+  CHECK(contains(why, "weight 11"));
+  CHECK(contains(why, "max_weight of 10"));
+  CHECK_FALSE(
+      refusal([&] { static_cast<void>(q.try_push_many(run)); }, errc::resource_exhausted).empty());
+  CHECK_FALSE(refusal([&] { leat::block_on(q.push(11)); }, errc::resource_exhausted).empty());
+  CHECK_FALSE(refusal([&] { leat::block_on(q.push_many(run)); }, errc::resource_exhausted).empty());
   asio::io_context io;
   std::error_code one;
   std::error_code many;
@@ -95,22 +75,14 @@ TEMPLATE_LIST_TEST_CASE("queue: every form rejects an item that never fits at on
   CHECK(in == 0);
   on_virtual_time([&q, &run]() -> task<> {
     int refused = 0;
-    try {
-      static_cast<void>(co_await q.push(11));
-    } catch (const leat::failure&) {
-      ++refused;
-    }
+    if (co_await throws<leat::failure>(q.push(11))) ++refused;
     try {
       static_cast<void>(co_await q.push_many(run));
     } catch (const leat::failure& e) {
       ++refused;
       CHECK(dynamic_cast<const leat::partial_push_error*>(&e) == nullptr);
     }
-    try {
-      static_cast<void>(co_await leat::select(q.push(11), q.pop()));
-    } catch (const leat::failure&) {
-      ++refused;
-    }
+    if (co_await throws<leat::failure>(leat::select(q.push(11), q.pop()))) ++refused;
     CHECK(refused == 3);
   });
   CHECK(run == std::vector<int>{1, 11, 2});
@@ -129,52 +101,46 @@ TEMPLATE_LIST_TEST_CASE("queue: an item as heavy as the maximum enters alone", "
   CHECK(q.statistics().weight == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: a waiting heavy push blocks later lighter ones", "[queue]",
-                        weighed_queues) {
-  on_virtual_time([]() -> task<> {
-    auto q = TestType::make({.max_weight = 10});
-    CHECK(q.try_push(5));
-    outcome heavy;
-    outcome light;
-    leat::task_group first;
-    leat::task_group second;
-    first.spawn(push_one(q, 6, heavy));
-    co_await settle();
-    second.spawn(push_one(q, 1, light));
-    co_await settle();
-    CHECK_FALSE(light.ended);
-    CHECK_FALSE(q.try_push(1));
-    first.request_stop();  // the light push moves up when the heavy one has ended
-    co_await first.join();
-    co_await second.join();
-    CHECK(heavy.cancelled);
-    CHECK(light.accepted);
-    CHECK(q.statistics().weight == 6);
-  });
+LEAT_TYPED_LIST_TEST("queue: a waiting heavy push blocks later lighter ones", weighed_queues) {
+  auto q = TestType::make({.max_weight = 10});
+  CHECK(q.try_push(5));
+  outcome heavy;
+  outcome light;
+  task_group first;
+  task_group second;
+  first.spawn(push_one(q, 6, heavy));
+  co_await settle();
+  second.spawn(push_one(q, 1, light));
+  co_await settle();
+  CHECK_FALSE(light.ended);
+  CHECK_FALSE(q.try_push(1));
+  first.request_stop();  // the light push moves up when the heavy one has ended
+  co_await first.join();
+  co_await second.join();
+  CHECK(heavy.cancelled);
+  CHECK(light.accepted);
+  CHECK(q.statistics().weight == 6);
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: a push of many adds items one by one as the weight allows",
-                        "[queue]", weighed_queues) {
-  on_virtual_time([]() -> task<> {
-    auto q = TestType::make({.max_weight = 10});
-    outcome run;
-    leat::task_group g;
-    g.spawn(push_all(q, {6, 4, 7, 3, 9}, run));
-    co_await settle();
-    CHECK(q.size() == 2);
-    int sum = 0;
-    for (int i = 0; i < 5; ++i) {
-      const auto item = co_await q.pop();
-      REQUIRE(item);
-      sum += *item;
-      CHECK(q.statistics().weight <= 10);
-    }
-    co_await g.join();
-    CHECK(run.pushed == 5);
-    CHECK(sum == 29);
-    CHECK(q.statistics().weight == 0);
-    CHECK(q.statistics().peak_weight == 10);
-  });
+LEAT_TYPED_LIST_TEST("queue: a push of many adds items one by one as the weight allows",
+                     weighed_queues) {
+  auto q = TestType::make({.max_weight = 10});
+  actors a(q);
+  const outcome& run = a.push_many({6, 4, 7, 3, 9});
+  co_await settle();
+  CHECK(q.size() == 2);
+  int sum = 0;
+  for (int i = 0; i < 5; ++i) {
+    const auto item = co_await q.pop();
+    REQUIRE(item);
+    sum += *item;
+    CHECK(q.statistics().weight <= 10);
+  }
+  co_await a.join();
+  CHECK(run.pushed == 5);
+  CHECK(sum == 29);
+  CHECK(q.statistics().weight == 0);
+  CHECK(q.statistics().peak_weight == 10);
 }
 
 TEMPLATE_LIST_TEST_CASE("queue: try_push_many adds as many items as the weight allows", "[queue]",
@@ -190,73 +156,69 @@ TEMPLATE_LIST_TEST_CASE("queue: try_push_many adds as many items as the weight a
   CHECK(q.statistics().weight == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE(
-    "queue: items of a waiting batch do not count and may return above the maximum", "[queue]",
+LEAT_TYPED_LIST_TEST(
+    "queue: items of a waiting batch do not count and may return above the maximum",
     weighed_holding_queues) {
-  on_virtual_time([]() -> task<> {
-    auto q = TestType::make({.max_weight = 10});
-    outcome batch;
-    outcome waiting;
-    leat::task_group g;
-    leat::task_group pushes;
-    g.spawn(pop_some(q, 4, false, batch));
-    co_await settle();
-    for (const int item : {8, 7}) CHECK(co_await q.push(int{item}));
-    CHECK(q.statistics().weight == 0);
-    g.request_stop();
-    co_await g.join();
-    CHECK(batch.cancelled);
-    auto s = q.statistics();
-    CHECK(s.weight == 15);
-    CHECK(s.returned_weight == 15);
-    CHECK(s.peak_weight == 15);
-    CHECK_FALSE(q.try_push(1));
-    pushes.spawn(push_one(q, 2, waiting));
-    co_await settle();
-    CHECK_FALSE(waiting.ended);
-    CHECK(co_await q.pop());
-    co_await pushes.join();
-    CHECK(waiting.accepted);
-    CHECK(q.size() == 2);
-    CHECK(q.statistics().weight <= 10);
-  });
+  auto q = TestType::make({.max_weight = 10});
+  outcome batch;
+  outcome waiting;
+  task_group g;
+  task_group pushes;
+  g.spawn(pop_some(q, 4, false, batch));
+  co_await settle();
+  for (const int item : {8, 7}) CHECK(co_await q.push(int{item}));
+  CHECK(q.statistics().weight == 0);
+  g.request_stop();
+  co_await g.join();
+  CHECK(batch.cancelled);
+  auto s = q.statistics();
+  CHECK(s.weight == 15);
+  CHECK(s.returned_weight == 15);
+  CHECK(s.peak_weight == 15);
+  CHECK_FALSE(q.try_push(1));
+  pushes.spawn(push_one(q, 2, waiting));
+  co_await settle();
+  CHECK_FALSE(waiting.ended);
+  CHECK(co_await q.pop());
+  co_await pushes.join();
+  CHECK(waiting.accepted);
+  CHECK(q.size() == 2);
+  CHECK(q.statistics().weight <= 10);
 }
 
-TEMPLATE_LIST_TEST_CASE("queue: weighs each item once, even if it waits or returns", "[queue]",
-                        weighed_holding_queues) {
-  on_virtual_time([]() -> task<> {
-    static int weighings;
-    struct counting {
-      std::size_t operator()(int item) const {
-        ++weighings;
-        return static_cast<std::size_t>(item);
-      }
-    };
-    weighings = 0;
-    leat::fifo_queue<int, counting> q({.capacity = 2, .max_weight = 10, .name = "q"});
-    outcome batch;
-    outcome run;
-    leat::task_group g;
-    g.spawn(pop_some(q, 6, false, batch));
-    co_await settle();
-    g.spawn(push_all(q, {9, 8, 7}, run));
-    co_await settle();
-    CHECK(q.size() == 0);
-    g.request_stop();
-    co_await g.join();
-    CHECK(q.size() == 3);
-    leat::task_group late;
-    outcome waits;
-    late.spawn(push_one(q, 5, waits));
-    co_await settle();
-    CHECK_FALSE(waits.ended);
-    while (q.try_pop()) co_await settle();
-    co_await late.join();
-    CHECK(weighings == 4);
-  });
+LEAT_TYPED_LIST_TEST("queue: weighs each item once, even if it waits or returns",
+                     weighed_holding_queues) {
+  static int weighings;
+  struct counting {
+    std::size_t operator()(int item) const {
+      ++weighings;
+      return static_cast<std::size_t>(item);
+    }
+  };
+  weighings = 0;
+  leat::fifo_queue<int, counting> q({.capacity = 2, .max_weight = 10, .name = "q"});
+  outcome batch;
+  outcome run;
+  task_group g;
+  g.spawn(pop_some(q, 6, false, batch));
+  co_await settle();
+  g.spawn(push_all(q, {9, 8, 7}, run));
+  co_await settle();
+  CHECK(q.size() == 0);
+  g.request_stop();
+  co_await g.join();
+  CHECK(q.size() == 3);
+  task_group late;
+  outcome waits;
+  late.spawn(push_one(q, 5, waits));
+  co_await settle();
+  CHECK_FALSE(waits.ended);
+  while (q.try_pop()) co_await settle();
+  co_await late.join();
+  CHECK(weighings == 4);
 }
 
-TEST_CASE("queue: a push throws the exception of the weight function without effect", "[queue]") {
+TEST_CASE("queue: a push throws the exception of the weight function without effect") {
   struct fragile {
     std::size_t operator()(const std::string& s) const {
       if (s.empty()) throw std::domain_error("an empty line");
@@ -266,22 +228,15 @@ TEST_CASE("queue: a push throws the exception of the weight function without eff
   leat::fifo_queue<std::string, fragile> q({.capacity = 4, .max_weight = 10, .name = "q"});
   std::vector<std::string> run{"a", "", "b"};
   CHECK_THROWS_AS(q.try_push(std::string()), std::domain_error);
-  CHECK_THROWS_AS(q.wait_push_many(run), std::domain_error);
+  CHECK_THROWS_AS(leat::block_on(q.push_many(run)), std::domain_error);
   CHECK(run == std::vector<std::string>{"a", "", "b"});
   asio::io_context io;
   std::error_code ec;
   q.async_push("", asio::bind_executor(io, [&](std::error_code e, bool) { ec = e; }));
   io.run();
   CHECK(ec == errc::unknown);
-  on_virtual_time([&q]() -> task<> {
-    bool thrown = false;
-    try {
-      static_cast<void>(co_await q.push(std::string()));
-    } catch (const std::domain_error&) {
-      thrown = true;
-    }
-    CHECK(thrown);
-  });
+  on_virtual_time(
+      [&q]() -> task<> { CHECK(co_await throws<std::domain_error>(q.push(std::string()))); });
   CHECK(q.statistics().pushed == 0);
   CHECK(q.try_push(std::string("fine")));
 }
@@ -306,7 +261,7 @@ TEMPLATE_LIST_TEST_CASE("queue: statistics and describe() have weight and count"
   CHECK(described(open) == "queue 'all' (0, weight 0)");
 }
 
-TEST_CASE("queue: rejects max_weight without a weight function and limits of 0", "[queue]") {
+TEST_CASE("queue: rejects max_weight without a weight function and limits of 0") {
   CHECK_THROWS_WITH(leat::fifo_queue<int>({.capacity = 1, .max_weight = 5}),
                     Catch::Contains("without a weight function"));
   CHECK_THROWS_WITH(weighed_fifo::make({.max_weight = 0}), Catch::Contains("max_weight is 0"));
@@ -316,11 +271,11 @@ TEST_CASE("queue: rejects max_weight without a weight function and limits of 0",
   CHECK(plain.max_weight == leat::unbounded);
 }
 
-LEAT_TEST("queue: a pop lets all waiting pushes enter if only weight is limited", "[queue]") {
+LEAT_TEST("queue: a pop lets all waiting pushes enter if only weight is limited") {
   auto q = weighed_fifo::make({.max_weight = 100'000, .capacity = leat::unbounded});
   CHECK(q.try_push(100'000));
   outcome runs[20];
-  leat::task_group g;
+  task_group g;
   for (outcome& o : runs) g.spawn(push_all(q, std::vector<int>(1000, 5), o));
   co_await settle();
   CHECK(q.size() == 1);
@@ -330,18 +285,14 @@ LEAT_TEST("queue: a pop lets all waiting pushes enter if only weight is limited"
   CHECK(q.statistics().weight == 100'000);
 }
 
-LEAT_TEST("select: a losing push that waits for weight lets later pushes advance", "[queue]") {
+LEAT_TEST("select: a losing push that waits for weight lets later pushes advance") {
   auto q = weighed_fifo::make({.max_weight = 10});
   CHECK(q.try_push(5));
   outcome light;
-  leat::task_group g;
+  task_group g;
   bool timed_out = false;
   g.spawn([](auto& to, bool& late) -> task<> {
-    try {
-      static_cast<void>(co_await leat::with_timeout(to.push(6), 1ms));
-    } catch (const leat::failure& e) {
-      late = e.code() == errc::deadline_exceeded;
-    }
+    late = co_await code_of(leat::with_timeout(to.push(6), 1ms)) == errc::deadline_exceeded;
   }(q, timed_out));
   co_await settle();
   g.spawn(push_one(q, 1, light));
@@ -353,38 +304,33 @@ LEAT_TEST("select: a losing push that waits for weight lets later pushes advance
   CHECK(q.statistics().weight == 6);
 }
 
-LEAT_TEST("random_shuffle_queue: ignores the minimum size if weight blocks pushes", "[queue]") {
+LEAT_TEST("random_shuffle_queue: ignores the minimum size if weight blocks pushes") {
   auto q = weighed_shuffled::make({.max_weight = 10}, "q", 3);
   std::vector<int> two{5, 5};
   CHECK(q.try_push_many(two) == 2);
   CHECK_FALSE(q.try_pop());
-  outcome pop;
-  outcome next;
-  outcome push;
-  leat::task_group g;
-  g.spawn(pop_one(q, pop));
-  g.spawn(pop_one(q, next));
+  actors a(q);
+  const outcome& pop = a.pop();
+  const outcome& next = a.pop();
   co_await settle();
   CHECK_FALSE(pop.ended);
-  g.spawn(push_one(q, 1, push));
+  const outcome& push = a.push(1);
   co_await settle();
   CHECK(push.accepted);
   CHECK(pop.items.size() == 1);
   CHECK_FALSE(next.ended);  // the push has completed, so the minimum applies again
   CHECK(q.size() == 2);
   q.close();
-  co_await g.join();
+  co_await a.join();
   CHECK(next.items.size() == 1);
 }
 
-LEAT_TEST("random_shuffle_queue: below the minimum size a try operation takes one item at a time",
-          "[queue]") {
+LEAT_TEST("random_shuffle_queue: below the minimum size a try operation takes one item at a time") {
   auto q = weighed_shuffled::make({.max_weight = 10}, "q", 4);
   std::vector<int> three{3, 3, 3};
   CHECK(q.try_push_many(three) == 3);
-  outcome push;
-  leat::task_group g;
-  g.spawn(push_one(q, 7, push));
+  actors a(q);
+  const outcome& push = a.push(7);
   co_await settle();
   CHECK_FALSE(q.try_pop_many(2));
   const auto some = q.try_pop_up_to(3);
@@ -392,31 +338,25 @@ LEAT_TEST("random_shuffle_queue: below the minimum size a try operation takes on
   CHECK(some->size() == 1);
   CHECK_FALSE(push.ended);
   CHECK(q.try_pop());
-  co_await g.join();
+  co_await a.join();
   CHECK(push.accepted);
   CHECK_FALSE(q.try_pop());
   q.close();
 }
 
-LEAT_TEST("priority_queue: a batch heavier than the limit fails with resource_exhausted",
-          "[queue]") {
+LEAT_TEST("priority_queue: a batch heavier than the limit fails with resource_exhausted") {
   auto q = weighed_prioritized::make({.max_weight = 10}, "jobs");
   std::string why;
   outcome run;
-  leat::task_group g;
+  task_group g;
   g.spawn([](auto& from, std::string& text) -> task<> {
-    try {
-      static_cast<void>(co_await from.pop_many(3));
-    } catch (const leat::failure& e) {
-      CHECK(e.code() == errc::resource_exhausted);
-      text = e.what();
-    }
+    text = co_await message_of(from.pop_many(3), errc::resource_exhausted);
   }(q, why));
   co_await settle();
   g.spawn(push_all(q, {4, 4, 4}, run));
   co_await settle();
-  CHECK(why.find("pop from queue 'jobs' (2 of 100, weight 8 of 10)") != why.npos);
-  CHECK(why.find("0 of 3 done") != why.npos);
+  CHECK(contains(why, "pop from queue 'jobs' (2 of 100, weight 8 of 10)"));
+  CHECK(contains(why, "0 of 3 done"));
   const auto two = co_await q.pop_many(2);
   CHECK(two == std::vector<int>{4, 4});
   co_await g.join();
@@ -424,8 +364,7 @@ LEAT_TEST("priority_queue: a batch heavier than the limit fails with resource_ex
 }
 
 TEST_CASE(
-    "priority_queue: a batch heavier than the limit fails with resource_exhausted through Asio",
-    "[queue]") {
+    "priority_queue: a batch heavier than the limit fails with resource_exhausted through Asio") {
   auto q = weighed_prioritized::make({.max_weight = 10}, "jobs");
   CHECK(q.try_push(6));
   asio::io_context io;
@@ -439,15 +378,15 @@ TEST_CASE(
   CHECK(q.try_pop() == 6);
 }
 
-TEST_CASE("queue: counts weights correctly across threads", "[queue]") {
+TEST_CASE("queue: counts weights correctly across threads") {
   auto q = weighed_fifo::make({.max_weight = 10, .capacity = 3});
   std::size_t heaviest = 0;
   long sum = 0;
   std::jthread producer([&q] {
-    for (int i = 0; i < 2000; ++i) q.wait_push(1 + i % 10);
+    for (int i = 0; i < 2000; ++i) leat::block_on(q.push(1 + i % 10));
     q.close();
   });
-  while (const auto item = q.wait_pop()) {
+  while (const auto item = leat::block_on(q.pop())) {
     sum += *item;
     heaviest = std::max(heaviest, q.statistics().weight);
   }

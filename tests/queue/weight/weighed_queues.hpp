@@ -2,13 +2,12 @@
 
 // Queues under test with a weight function. The weight of an item is its value.
 
-#include <cstddef>
 #include <functional>
-#include <string>
 #include <tuple>
 
 #include "leat/queue/memory_budget.hpp"
-#include "queue/operation/queue_tasks.hpp"
+#include "queue/operation/queue_actors.hpp"
+#include "support/leat_test.hpp"
 
 struct by_value {
   std::size_t operator()(int item) const { return static_cast<std::size_t>(item); }
@@ -34,9 +33,9 @@ struct weighed_shuffled {
     return queue({.capacity = l.capacity,
                   .min_after_dequeue = minimum,
                   .seed = 7,
-                  .name = name,
                   .max_weight = l.max_weight,
-                  .budget = l.budget});
+                  .budget = l.budget,
+                  .name = name});
   }
 };
 struct weighed_prioritized {

@@ -1,36 +1,19 @@
 // Queues of tensors whose capacity is the weight of their elements.
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
 #include <thread>
 #include <tuple>
-#include <utility>
 
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
-#include "leat/queue/element_byte_size.hpp"
-#include "leat/queue/fifo_queue.hpp"
-#include "leat/queue/memory_budget.hpp"
-#include "leat/queue/priority_queue.hpp"
-#include "leat/queue/random_shuffle_queue.hpp"
-#include "leat/queue/tensor_queue.hpp"
+#include "leat/queue.hpp"
 #include "queue/tensors.hpp"
 #include "support/leat_test.hpp"
-#include "support/refusal.hpp"
 
 namespace weighed_tensor_queue_test {
 
 using leat::dtype;
 using leat::element_byte_size;
 using leat::element_spec;
-using leat::task;
 using leat::tensor;
 using leat::tensor_tuple;
-using leat_test::contains;
-using leat_test::refusal;
 using batch = std::optional<tensor_tuple>;
 
 // Equal elements leave in the order of their arrival.
@@ -69,31 +52,30 @@ task<> pop_three(fifo& q, bool& none) {
 
 TEMPLATE_LIST_TEST_CASE("tensor_queue: counts the weights of batches", "[queue]", queues) {
   TestType q(scalars(), limits<TestType>(1000));
-  CHECK(q.wait_push_many(run_of(0, 5)) == 5);
+  CHECK(leat::block_on(q.push_many(run_of(0, 5))) == 5);
   const tensor_tuple kept = one(5);
   CHECK(q.try_push(kept));
   CHECK(q.statistics().weight == 6 * sizeof(int));
-  const batch four = q.wait_pop_many(4);
+  const batch four = leat::block_on(q.pop_many(4));
   REQUIRE(four);
   CHECK((*four)[0].shape() == leat::shape{4});
   CHECK(q.statistics().weight == 2 * sizeof(int));
   q.close();
-  const batch rest = q.wait_pop_up_to(4);
+  const batch rest = leat::block_on(q.pop_up_to(4));
   REQUIRE(rest);
   int sum = 0;
   for (const int v : (*four)[0].values<int>()) sum += v;
   for (const int v : (*rest)[0].values<int>()) sum += v;
   CHECK(sum == 15);
   CHECK(q.statistics().weight == 0);
-  CHECK_FALSE(q.wait_pop_many(1));
+  CHECK_FALSE(leat::block_on(q.pop_many(1)));
 }
 
-LEAT_TEST("tensor_queue: a copied push waits for free weight", "[queue]") {
+LEAT_TEST("tensor_queue: a copied push waits for free weight") {
   fifo q(spec_of(dtype::int32, {any}), limits<fifo>(8));
   const tensor_tuple pair = one(ints(1, 2));
-  const bool first = co_await q.push(pair);
-  CHECK(first);
-  leat::task_group g;
+  CHECK(co_await q.push(pair));
+  task_group g;
   bool in = false;
   g.spawn([](fifo& to, const tensor_tuple& element, bool& done) -> task<> {
     done = co_await to.push(element);
@@ -107,10 +89,10 @@ LEAT_TEST("tensor_queue: a copied push waits for free weight", "[queue]") {
   CHECK(in);
 }
 
-LEAT_TEST("tensor_queue: a push_many waits for free weight", "[queue]") {
+LEAT_TEST("tensor_queue: a push_many waits for free weight") {
   fifo q(scalars(), limits<fifo>(2 * sizeof(int)));
   std::size_t in = 0;
-  leat::task_group g;
+  task_group g;
   g.spawn(push_run(q, run_of(0, 5), in));
   co_await settle();
   CHECK(q.size() == 2);
@@ -121,10 +103,10 @@ LEAT_TEST("tensor_queue: a push_many waits for free weight", "[queue]") {
   CHECK(q.statistics().peak_weight == 2 * sizeof(int));
 }
 
-LEAT_TEST("tensor_queue: a cancelled batch returns its weight", "[queue]") {
+LEAT_TEST("tensor_queue: a cancelled batch returns its weight") {
   fifo q(spec_of(dtype::int32, {any}), limits<fifo>(100));
   bool none = false;
-  leat::task_group g;
+  task_group g;
   g.spawn(pop_three(q, none));
   co_await settle();
   CHECK(q.try_push(one(ints(1))));
@@ -139,7 +121,7 @@ LEAT_TEST("tensor_queue: a cancelled batch returns its weight", "[queue]") {
   CHECK(q.statistics().weight == 8);
 }
 
-TEST_CASE("tensor_queue: elements that cannot be stacked return with their weight", "[queue]") {
+TEST_CASE("tensor_queue: elements that cannot be stacked return with their weight") {
   const std::int64_t large = std::int64_t{1} << 40;
   const leat::shape tall{large, 0};
   const leat::shape wide{0, large};
@@ -148,7 +130,7 @@ TEST_CASE("tensor_queue: elements that cannot be stacked return with their weigh
   fifo q(spec, limits<fifo>(100));
   CHECK(q.try_push(tensor_tuple(tensor(dtype::int32, tall), ints(1))));
   CHECK(q.try_push(tensor_tuple(tensor(dtype::int32, wide), ints(1, 2))));
-  CHECK(contains(refusal([&] { return q.wait_pop_many(2); }), "more values"));
+  CHECK_FAILS(errc::invalid_argument, "more values", leat::block_on(q.pop_many(2)));
   CHECK(q.size() == 2);
   CHECK(q.statistics().weight == 12);
   const batch first = q.try_pop();
@@ -157,26 +139,25 @@ TEST_CASE("tensor_queue: elements that cannot be stacked return with their weigh
   CHECK(q.statistics().weight == 8);
 }
 
-TEST_CASE("tensor_queue: rejects a whole batch with an element that is too heavy", "[queue]") {
+TEST_CASE("tensor_queue: rejects a whole batch with an element that is too heavy") {
   fifo q(element_spec({{.type = dtype::string, .shape = {}}}), limits<fifo>(1000));
   const std::string heavy(2000, 'x');
-  CHECK(contains(refusal([&] { return q.wait_push_many(one(texts("light", heavy))); },
-                         leat::errc::resource_exhausted),
-                 "exceeds the max_weight of 1000"));
+  CHECK_FAILS(errc::resource_exhausted, "exceeds the max_weight of 1000",
+              leat::block_on(q.push_many(one(texts("light", heavy)))));
   CHECK(q.size() == 0);
-  CHECK(q.wait_push_many(one(texts("light", "too"))) == 2);
+  CHECK(leat::block_on(q.push_many(one(texts("light", "too")))) == 2);
 }
 
-TEST_CASE("tensor_queue: several queues can share a budget", "[queue]") {
+TEST_CASE("tensor_queue: several queues can share a budget") {
   leat::memory_budget ram(4 * sizeof(int), "ram");
   fifo a(scalars(), limits<fifo>(leat::unbounded, &ram));
   shuffled b(scalars(), limits<shuffled>(leat::unbounded, &ram));
-  CHECK(a.wait_push_many(run_of(0, 3)) == 3);
-  std::jthread producer([&] { CHECK(b.wait_push_many(run_of(10, 2)) == 2); });
-  CHECK(b.wait_pop_many(1));
-  CHECK(a.wait_pop_many(3) == run_of(0, 3));
+  CHECK(leat::block_on(a.push_many(run_of(0, 3))) == 3);
+  std::jthread producer([&] { CHECK(leat::block_on(b.push_many(run_of(10, 2))) == 2); });
+  CHECK(leat::block_on(b.pop_many(1)));
+  CHECK(leat::block_on(a.pop_many(3)) == run_of(0, 3));
   producer.join();
-  CHECK(b.wait_pop());
+  CHECK(leat::block_on(b.pop()));
   CHECK(ram.used() == 0);
   CHECK(ram.statistics().peak <= 4 * sizeof(int));
 }

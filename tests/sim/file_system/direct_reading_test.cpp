@@ -1,18 +1,12 @@
 // Reads that bypass the page cache of a simulated device, which refuses unaligned reads.
 
-#include <string>
-
-#include <catch2/catch.hpp>
-
-#include "leat/base/error.hpp"
 #include "leat/io/stream/detail/read_ahead.hpp"
-#include "leat/sim/file_system/file_system.hpp"
-#include "leat/sim/world/world.hpp"
+#include "leat/sim.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_files.hpp"
 
 namespace direct_reading_test {
 
-using leat::task;
 using leat::sim::world;
 using leat_test::joined;
 using leat_test::texts;
@@ -37,7 +31,7 @@ leat::read_options random_options(world& w) {
           .direct = true};
 }
 
-TEST_CASE("read_ahead: reads equal bytes past the page cache, aligned", "[sim]") {
+TEST_CASE("read_ahead: reads equal bytes past the page cache, aligned") {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     world w(seed, {.files = {.faults = passing}});
     w.run([](world& here) -> task<> {
@@ -49,7 +43,7 @@ TEST_CASE("read_ahead: reads equal bytes past the page cache, aligned", "[sim]")
   }
 }
 
-TEST_CASE("read_ahead: reads through the page cache if direct reads are not supported", "[sim]") {
+TEST_CASE("read_ahead: reads through the page cache if direct reads are not supported") {
   // Direct reads are refused when the file is opened, or by the first read.
   for (const std::size_t alignment : {std::size_t{0}, std::size_t{1} << 20}) {
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
@@ -64,7 +58,7 @@ TEST_CASE("read_ahead: reads through the page cache if direct reads are not supp
   }
 }
 
-TEST_CASE("read_ahead: reports whether it reads past the page cache", "[sim]") {
+TEST_CASE("read_ahead: reports whether it reads past the page cache") {
   for (const std::size_t alignment : {std::size_t{0}, std::size_t{512}, std::size_t{1} << 20}) {
     world w(1, {.files = {.direct_unit = alignment}});
     w.files().write_file("/a", std::string(100'000, 'x'));
@@ -83,7 +77,7 @@ TEST_CASE("read_ahead: reports whether it reads past the page cache", "[sim]") {
   }
 }
 
-TEST_CASE("read_ahead: resumes past the page cache from any offset", "[sim]") {
+TEST_CASE("read_ahead: resumes past the page cache from any offset") {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     world w(seed, {.files = {.faults = passing}});
     w.run([](world& here) -> task<> {
@@ -108,8 +102,7 @@ TEST_CASE("read_ahead: resumes past the page cache from any offset", "[sim]") {
   }
 }
 
-TEST_CASE("read_ahead: a file grows or is truncated while it is read past the page cache",
-          "[sim]") {
+TEST_CASE("read_ahead: a file grows or is truncated while it is read past the page cache") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     world w(seed);
     w.files().write_file("/a", std::string(50'000, 'x'));
@@ -124,7 +117,7 @@ TEST_CASE("read_ahead: a file grows or is truncated while it is read past the pa
         while (co_await window.advance(0, std::source_location::current()))
           bytes += window.view().size();
       } catch (const leat::failure& e) {
-        REQUIRE(e.code() == leat::errc::data_loss);
+        REQUIRE(e.code() == errc::data_loss);
         lost = true;
       }
       REQUIRE(lost == (size < 50'000));

@@ -3,22 +3,16 @@
 #include "leat/sim/file_system/file_system.hpp"
 
 #include <set>
-#include <string>
-#include <string_view>
-#include <utility>
 
-#include <catch2/catch.hpp>
-
-#include "leat/base/error.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/io/writer/tfrecord_appender.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
 #include "leat/sim/world/world.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_bytes.hpp"
 
 namespace failed_sync_test {
 
-using leat::task;
 using leat::sim::fault;
 using leat::sim::planned_fault;
 using leat::sim::world;
@@ -35,11 +29,7 @@ std::string found_behind_a_failed_sync(std::uint64_t seed, bool written_again) {
     auto f = co_await leat::file::open("/a", leat::open_mode::append);
     const std::string fresh(2000, 'n');
     co_await f.write_at(0, leat::as_bytes(fresh));
-    try {
-      co_await f.sync();
-    } catch (const leat::failure&) {
-      failed = true;
-    }
+    failed = co_await throws<leat::failure>(f.sync());
     if (written_again) co_await f.write_at(0, leat::as_bytes(fresh));
     auto again = co_await leat::file::open("/a", leat::open_mode::append);
     co_await again.sync();
@@ -52,7 +42,7 @@ std::string found_behind_a_failed_sync(std::uint64_t seed, bool written_again) {
   return w.files().read_file("/a").value();
 }
 
-TEST_CASE("file_system: no later sync restores writes that a failed sync lost", "[sim]") {
+TEST_CASE("file_system: no later sync restores writes that a failed sync lost") {
   std::set<std::string> found;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     found.insert(found_behind_a_failed_sync(seed, false));
@@ -101,8 +91,7 @@ std::pair<int, int> whole_where_closed(Write write, const std::string& expected)
   return {whole, given_up};
 }
 
-TEST_CASE("tfrecord_writer: a successful close makes everything durable after any failures",
-          "[sim]") {
+TEST_CASE("tfrecord_writer: a successful close makes everything durable after any failures") {
   const auto write = [](std::string path) -> task<bool> {
     auto writer = co_await leat::tfrecord_writer::open(std::move(path), {});
     co_await writer.write(leat::as_bytes(std::string_view(long_record)));
@@ -113,8 +102,7 @@ TEST_CASE("tfrecord_writer: a successful close makes everything durable after an
   CHECK(given_up > 10);
 }
 
-TEST_CASE("tfrecord_appender: a successful close makes everything durable after any failures",
-          "[sim]") {
+TEST_CASE("tfrecord_appender: a successful close makes everything durable after any failures") {
   const auto write = [](std::string path) -> task<bool> {
     auto appender = co_await leat::tfrecord_appender::open(std::move(path), {});
     co_await appender.write(leat::as_bytes(std::string_view(long_record)));

@@ -3,25 +3,14 @@
 
 #include "leat/io/reader/file_prefetcher.hpp"
 
-#include <chrono>
-#include <string>
-#include <system_error>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
-#include "leat/sim/file_system/file_system.hpp"
-#include "leat/sim/world/world.hpp"
+#include "leat/sim.hpp"
 #include "support/effort.hpp"
+#include "support/leat_test.hpp"
 
 namespace file_prefetcher_test {
 
 using leat::file_prefetcher;
 using leat::loaded_file;
-using leat::task;
 using leat::sim::world;
 
 std::string text_of(std::size_t i) {
@@ -54,8 +43,7 @@ task<> read_on(file_prefetcher& files, std::size_t& next) {
 }
 
 TEST_CASE(
-    "file_prefetcher: delivers every file in order, on a faulty device and with few descriptors",
-    "[sim]") {
+    "file_prefetcher: delivers every file in order, on a faulty device and with few descriptors") {
   const leat::sim::fault_rates passing{
       .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .cancelled_late = 0.1, .slow = 0.05};
   for (std::uint64_t seed = 0; seed < leat_test::scaled_count(1000); ++seed) {
@@ -66,7 +54,7 @@ TEST_CASE(
       file_prefetcher files(make_files(here, count), random_options(here));
       std::size_t next = 0;
       for (std::uint64_t stops = here.random().uniform_below(4); stops > 0; --stops) {
-        leat::task_group group;
+        task_group group;
         group.spawn(read_on(files, next));
         co_await leat::sleep_for(std::chrono::microseconds(100 * here.random().uniform_below(100)));
         group.request_stop();
@@ -78,7 +66,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("file_prefetcher: reports unreadable files and reads the others", "[sim]") {
+TEST_CASE("file_prefetcher: reports unreadable files and reads the others") {
   std::size_t broken = 0;
   std::size_t read = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
@@ -88,8 +76,7 @@ TEST_CASE("file_prefetcher: reports unreadable files and reads the others", "[si
       file_prefetcher files(paths, random_options(here));
       loaded_file file;
       for (const std::string& path : paths) {
-        const bool more = co_await files.next(file);
-        REQUIRE(more);
+        REQUIRE(co_await files.next(file));
         REQUIRE(file.path() == path);
         if (!file.error()) {
           ++read;
@@ -102,8 +89,7 @@ TEST_CASE("file_prefetcher: reports unreadable files and reads the others", "[si
           REQUIRE(std::string(e.what()).starts_with(path + ": "));
         }
       }
-      const bool more = co_await files.next(file);
-      REQUIRE_FALSE(more);
+      REQUIRE_FALSE(co_await files.next(file));
     });
   }
   CHECK(broken > 300);
@@ -123,8 +109,7 @@ task<> insist_on_reading(file_prefetcher& files, std::size_t& next, std::size_t&
   }
 }
 
-TEST_CASE("file_prefetcher: delivers every file in order if the caller retries after each error",
-          "[sim]") {
+TEST_CASE("file_prefetcher: delivers every file in order if the caller retries after each error") {
   std::size_t errors = 0;
   for (std::uint64_t seed = 0; seed < leat_test::scaled_count(1000); ++seed) {
     world w(seed, {.files = {.faults = {.short_transfer = 0.2, .io_error = 0.2, .slow = 0.05},
@@ -137,7 +122,7 @@ TEST_CASE("file_prefetcher: delivers every file in order if the caller retries a
       file_prefetcher files(make_files(here, count), options);
       std::size_t next = 0;
       for (std::uint64_t stops = here.random().uniform_below(4); stops > 0; --stops) {
-        leat::task_group group;
+        task_group group;
         group.spawn(insist_on_reading(files, next, errors));
         co_await leat::sleep_for(std::chrono::microseconds(100 * here.random().uniform_below(100)));
         group.request_stop();
@@ -151,7 +136,7 @@ TEST_CASE("file_prefetcher: delivers every file in order if the caller retries a
   CHECK(errors > leat_test::scaled_count(1000));
 }
 
-TEST_CASE("file_prefetcher: keeps its memory limit", "[sim]") {
+TEST_CASE("file_prefetcher: keeps its memory limit") {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     world w(seed);
     w.run([](world& here) -> task<> {
@@ -174,7 +159,7 @@ TEST_CASE("file_prefetcher: keeps its memory limit", "[sim]") {
   }
 }
 
-TEST_CASE("file_prefetcher: destruction during reads leaks nothing", "[sim]") {
+TEST_CASE("file_prefetcher: destruction during reads leaks nothing") {
   for (std::uint64_t seed = 0; seed < leat_test::scaled_count(200); ++seed) {
     world w(seed, {.files = {.faults = {.slow = 0.2}}});
     w.check_frames();
@@ -211,7 +196,7 @@ std::uint64_t calls_of(std::size_t alignment, bool direct) {
   return w.files().calls();
 }
 
-TEST_CASE("file_prefetcher: reads past the page cache if requested and supported", "[sim]") {
+TEST_CASE("file_prefetcher: reads past the page cache if requested and supported") {
   // Every file is opened and closed, and every file except the empty one is read. Reads from the
   // page cache are not operations, nor is the close of such a file.
   constexpr std::uint64_t all = 20 + 19 + 20;
@@ -221,8 +206,7 @@ TEST_CASE("file_prefetcher: reads past the page cache if requested and supported
   CHECK(calls_of(1 << 20, true) > all);  // refused by a read, so read again
 }
 
-TEST_CASE("file_prefetcher: a file grows or is truncated while it is read past the page cache",
-          "[sim]") {
+TEST_CASE("file_prefetcher: a file grows or is truncated while it is read past the page cache") {
   static constexpr std::size_t size = 5000;
   int grown = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
@@ -237,8 +221,7 @@ TEST_CASE("file_prefetcher: a file grows or is truncated while it is read past t
         co_await leat::sleep_for(std::chrono::microseconds(50));
       here.files().truncate("/a", now);
       loaded_file file;
-      const bool more = co_await files.next(file);
-      REQUIRE(more);
+      REQUIRE(co_await files.next(file));
       if (file.error()) {
         REQUIRE(now < size);
       } else {

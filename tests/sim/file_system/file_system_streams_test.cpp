@@ -1,20 +1,12 @@
 #include <array>
-#include <chrono>
-#include <string>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
-#include "leat/sim/file_system/file_system.hpp"
-#include "leat/sim/world/world.hpp"
+#include "leat/sim.hpp"
 #include "support/effort.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_files.hpp"
 
 namespace file_system_streams_test {
 
-using leat::task;
 using leat::sim::world;
 using leat_test::texts;
 
@@ -41,7 +33,7 @@ task<> read_on(leat::line_reader& reader, texts& out) {
   while (co_await reader.read_batch(batch)) out.insert(out.end(), batch.begin(), batch.end());
 }
 
-TEST_CASE("file_system: a stop of a pipe reader at any step loses nothing", "[sim]") {
+TEST_CASE("file_system: a stop of a pipe reader at any step loses nothing") {
   texts expected;
   std::string text;
   for (int i = 0; i < 40; ++i) {
@@ -53,11 +45,11 @@ TEST_CASE("file_system: a stop of a pipe reader at any step loses nothing", "[si
     w.files().make_pipe("/pipe");
     w.run([&](world& here) -> task<> {
       auto reader = co_await leat::line_reader::open("/pipe", {.read = {.chunk_size = 64}});
-      leat::task_group writing;
+      task_group writing;
       writing.spawn(write_pieces(here, "/pipe", text));
       texts all;
       for (int stops = 0; stops < 5; ++stops) {
-        leat::task_group reading;
+        task_group reading;
         reading.spawn(read_on(*reader, all));
         co_await leat::sleep_for(some_time(here));
         reading.request_stop();
@@ -85,7 +77,7 @@ task<> collect(leat::file& f, std::string& out, bool& ended) {
   }
 }
 
-TEST_CASE("file_system: a stopped read of a pipe takes no bytes or returns them", "[sim]") {
+TEST_CASE("file_system: a stopped read of a pipe takes no bytes or returns them") {
   std::string text;
   for (char c = 'a'; c <= 'z'; ++c) text.append(20, c);
   for (std::uint64_t seed = 0; seed < leat_test::scaled_count(300); ++seed) {
@@ -93,11 +85,11 @@ TEST_CASE("file_system: a stopped read of a pipe takes no bytes or returns them"
     w.files().make_pipe("/pipe");
     w.run([&](world& here) -> task<> {
       leat::file f = co_await leat::file::open("/pipe");
-      leat::task_group writing;
+      task_group writing;
       writing.spawn(write_pieces(here, "/pipe", text));
       std::string all;
       for (bool ended = false; !ended;) {
-        leat::task_group reading;
+        task_group reading;
         reading.spawn(collect(f, all, ended));
         co_await leat::sleep_for(some_time(here));
         reading.request_stop();
@@ -109,7 +101,7 @@ TEST_CASE("file_system: a stopped read of a pipe takes no bytes or returns them"
   }
 }
 
-TEST_CASE("file_system: a stopped read of an empty pipe leaks nothing", "[sim]") {
+TEST_CASE("file_system: a stopped read of an empty pipe leaks nothing") {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     world w(seed);
     w.files().make_pipe("/pipe");
@@ -122,7 +114,7 @@ TEST_CASE("file_system: a stopped read of an empty pipe leaks nothing", "[sim]")
   }
 }
 
-TEST_CASE("file_system: a read of a pipe without a writer is a deadlock", "[sim]") {
+TEST_CASE("file_system: a read of a pipe without a writer is a deadlock") {
   world w(1);
   w.files().make_pipe("/pipe");
   CHECK_THROWS_AS(w.run([](world&) -> task<> {

@@ -2,35 +2,23 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "leat/io/file/match_files.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/dump.hpp"
 #include "support/effort.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_files.hpp"
 
 namespace file_system_test {
 
-using leat::errc;
-using leat::task;
 using leat::sim::fault;
 using leat::sim::world;
 using leat_test::joined;
 using leat_test::read_lines;
 using leat_test::read_records;
 using leat_test::write_records;
-using namespace std::chrono_literals;
 using lines = leat_test::texts;
 
 lines numbered(int count) {
@@ -42,7 +30,7 @@ lines numbered(int count) {
 const leat::sim::fault_rates passing{
     .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .cancelled_late = 0.1, .slow = 0.05};
 
-TEST_CASE("file_system: readers see equal lines on a faulty device", "[sim]") {
+TEST_CASE("file_system: readers see equal lines on a faulty device") {
   const lines expected = numbered(300);
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     world w(seed, {.files = {.faults = passing}});
@@ -61,8 +49,8 @@ task<> read_on(leat::line_reader& reader, lines& out) {
   while (co_await reader.read_batch(batch)) out.insert(out.end(), batch.begin(), batch.end());
 }
 
-TEST_CASE("file_system: a stop of a reader at any step loses nothing, and the next reader resumes",
-          "[sim]") {
+TEST_CASE(
+    "file_system: a stop of a reader at any step loses nothing, and the next reader resumes") {
   const lines expected = numbered(200);
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     world w(seed, {.files = {.faults = passing}});
@@ -72,7 +60,7 @@ TEST_CASE("file_system: a stop of a reader at any step loses nothing, and the ne
           co_await leat::line_reader::open("/a", {.read = {.chunk_size = 300, .depth = 3}});
       lines all;
       for (int stops = 0; stops < 5; ++stops) {
-        leat::task_group group;
+        task_group group;
         group.spawn(read_on(*reader, all));
         co_await leat::sleep_for(std::chrono::microseconds(100 * here.random().uniform_below(100)));
         group.request_stop();
@@ -85,7 +73,7 @@ TEST_CASE("file_system: a stop of a reader at any step loses nothing, and the ne
 }
 
 // A damaged record is read a second time. If both reads are damaged, the reader reports an error.
-TEST_CASE("file_system: TFRecord checksums detect a wrong bit", "[sim]") {
+TEST_CASE("file_system: TFRecord checksums detect a wrong bit") {
   const lines records = numbered(50);
   std::size_t found = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
@@ -107,22 +95,17 @@ TEST_CASE("file_system: TFRecord checksums detect a wrong bit", "[sim]") {
   CHECK(found > 20);
 }
 
-TEST_CASE("file_system: a full disk is an error that names the file and closes it", "[sim]") {
+TEST_CASE("file_system: a full disk is an error that names the file and closes it") {
   world w(1, {.files = {.size = 2000}});
   w.run([](world& here) -> task<> {
-    std::string what;
-    try {
-      co_await write_records("/out", numbered(1000), 600);
-    } catch (const leat::failure& e) {
-      CHECK(e.code() == errc::resource_exhausted);
-      what = e.what();
-    }
-    CHECK(what.find("/out.partial") != std::string::npos);
+    const std::string what =
+        co_await message_of(write_records("/out", numbered(1000), 600), errc::resource_exhausted);
+    CHECK(contains(what, "/out.partial"));
     CHECK(here.files().files().empty());
   });
 }
 
-TEST_CASE("file_system: nothing hangs or is partial if the n-th call fails, for every n", "[sim]") {
+TEST_CASE("file_system: nothing hangs or is partial if the n-th call fails, for every n") {
   const lines records = numbered(100);
   for (const fault f : {fault::io_error, fault::no_space, fault::interrupted, fault::again,
                         fault::cancelled_late, fault::short_transfer}) {
@@ -157,7 +140,7 @@ TEST_CASE("file_system: nothing hangs or is partial if the n-th call fails, for 
   }
 }
 
-TEST_CASE("file_system: a file is unchanged or complete after a crash at any point", "[sim]") {
+TEST_CASE("file_system: a file is unchanged or complete after a crash at any point") {
   const lines old_records = numbered(40);
   const lines new_records = numbered(90);
   constexpr std::uint64_t seeds = leat_test::slow_build ? 3 : 20;
@@ -198,7 +181,7 @@ TEST_CASE("file_system: a file is unchanged or complete after a crash at any poi
 }
 
 // The machine crashes repeatedly until the file is complete.
-TEST_CASE("file_system: random crashes until a file is complete", "[sim]") {
+TEST_CASE("file_system: random crashes until a file is complete") {
   const lines old_records = numbered(40);
   const lines new_records = numbered(90);
   std::size_t crashes = 0;
@@ -245,7 +228,7 @@ TEST_CASE("file_system: random crashes until a file is complete", "[sim]") {
 task<> touch_under_way(world& here, leat::file_request::operation what, std::size_t at) {
   const leat::file f = co_await leat::file::open("/a", leat::open_mode::read_write);
   std::vector<std::byte> buffer(100'003);
-  leat::task_group group;
+  task_group group;
   group.spawn([](const leat::file& file, leat::file_request::operation wanted,
                  std::vector<std::byte>& memory) -> task<> {
     leat::file_request r;
@@ -263,7 +246,7 @@ task<> touch_under_way(world& here, leat::file_request::operation what, std::siz
   co_await group.join();
 }
 
-TEST_CASE("file_system: reports a buffer that changes during an operation", "[sim]") {
+TEST_CASE("file_system: reports a buffer that changes during an operation") {
   using op = leat::file_request::operation;
   for (const auto& [what, words] : {std::pair(op::read, "buffer of a read was changed"),
                                     std::pair(op::write, "buffer of a write was changed")}) {
@@ -285,7 +268,7 @@ TEST_CASE("file_system: reports a buffer that changes during an operation", "[si
   }
 }
 
-TEST_CASE("file_system: names, directories and limits", "[sim]") {
+TEST_CASE("file_system: names, directories and limits") {
   world w(1, {.files = {.max_open_files = 2}});
   w.files().write_file("/d/one.txt", "1");
   w.files().write_file("/d/two.txt", "2");
@@ -302,20 +285,13 @@ TEST_CASE("file_system: names, directories and limits", "[sim]") {
     CHECK(made == lines{"deep"});
     const leat::file a = co_await leat::file::open("/d/two.txt");
     const leat::file b = co_await leat::file::open("/d/two.txt");
-    bool refused = false;
-    try {
-      co_await leat::file::open("/d/two.txt");
-    } catch (const leat::failure& e) {
-      refused = e.code() == errc::resource_exhausted;
-    }
-    CHECK(refused);
+    CHECK(co_await code_of(leat::file::open("/d/two.txt")) == errc::resource_exhausted);
     CHECK(here.files().files().size() == 2);
   });
 }
 
 TEST_CASE(
-    "file_system: a file truncated while it is read ends with an error after its complete lines",
-    "[sim]") {
+    "file_system: a file truncated while it is read ends with an error after its complete lines") {
   const lines expected = numbered(100);
   std::size_t errors = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
@@ -342,8 +318,7 @@ TEST_CASE(
   CHECK(errors > 100);
 }
 
-TEST_CASE("file_system: an open file keeps its content after a replacement, a new open does not",
-          "[sim]") {
+TEST_CASE("file_system: an open file keeps its content after a replacement, a new open does not") {
   const lines expected = numbered(100);
   std::size_t changed = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
@@ -360,7 +335,7 @@ TEST_CASE("file_system: an open file keeps its content after a replacement, a ne
   CHECK(changed > 90);
 }
 
-TEST_CASE("file_system: a crash may undo a truncation unless it was synced", "[sim]") {
+TEST_CASE("file_system: a crash may undo a truncation unless it was synced") {
   for (const bool synced : {false, true}) {
     std::set<std::string> outcomes;
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
@@ -381,7 +356,7 @@ TEST_CASE("file_system: a crash may undo a truncation unless it was synced", "[s
   }
 }
 
-TEST_CASE("file_system: created directories survive a crash", "[sim]") {
+TEST_CASE("file_system: created directories survive a crash") {
   world w(1);
   w.files().write_file("/file", "");
   w.run([](world&) -> task<> {
@@ -389,7 +364,7 @@ TEST_CASE("file_system: created directories survive a crash", "[sim]") {
     co_await leat::make_directories("a/b");
     const leat::file_status made = co_await leat::get_status("/a/b/c");
     CHECK(made.is_directory);
-    leat::errc why = {};
+    errc why = {};
     try {
       co_await leat::make_directories("/file/below");
     } catch (const leat::failure& e) {
@@ -405,7 +380,7 @@ TEST_CASE("file_system: created directories survive a crash", "[sim]") {
   });
 }
 
-TEST_CASE("file_system: a lock lasts until the file is closed or the machine stops", "[sim]") {
+TEST_CASE("file_system: a lock lasts until the file is closed or the machine stops") {
   world w(1);
   w.run([](world& here) -> task<> {
     leat::file first = co_await leat::file::open("/lock", leat::open_mode::append);
@@ -428,12 +403,11 @@ TEST_CASE("file_system: a lock lasts until the file is closed or the machine sto
   w.files().restart();
   w.run([](world&) -> task<> {
     leat::file again = co_await leat::file::open("/lock", leat::open_mode::append);
-    const bool taken = co_await again.try_lock();
-    CHECK(taken);
+    CHECK(co_await again.try_lock());
   });
 }
 
-TEST_CASE("file_system: a test can truncate a file", "[sim]") {
+TEST_CASE("file_system: a test can truncate a file") {
   world w(1);
   w.files().write_file("/a", "0123456789");
   w.files().truncate("/a", 4);
@@ -443,33 +417,25 @@ TEST_CASE("file_system: a test can truncate a file", "[sim]") {
   CHECK(w.files().read_file("/a") == "0123");
 }
 
-TEST_CASE("file_system: rejects a write to a file that is open for reading", "[sim]") {
+TEST_CASE("file_system: rejects a write to a file that is open for reading") {
   world w(1);
   w.files().write_file("/a", "text");
   w.run([](world&) -> task<> {
     auto reader = co_await leat::file::open("/a");
     std::array<std::byte, 4> bytes{};
-    const auto error_of = [](task<> operation) -> task<std::string> {
-      try {
-        co_await std::move(operation);
-      } catch (const leat::failure& e) {
-        co_return e.what();
-      }
-      co_return "none";
-    };
-    const std::string written = co_await error_of(reader.write_at(0, bytes));
+    const std::string written = co_await message_of<leat::failure>(reader.write_at(0, bytes));
     CHECK_THAT(written, Catch::Contains("Bad file descriptor"));
-    const std::string cut = co_await error_of(reader.truncate(0));
+    const std::string cut = co_await message_of<leat::failure>(reader.truncate(0));
     CHECK_THAT(cut, Catch::Contains("Invalid argument"));
   });
   CHECK(w.files().read_file("/a") == "text");
 }
 
-TEST_CASE("file_system: a dump shows how long ago an operation on a file was cancelled", "[sim]") {
+TEST_CASE("file_system: a dump shows how long ago an operation on a file was cancelled") {
   world w(1, {.files = {.faults = {.slow = 1}}});
   w.run([](world&) -> task<> {
     auto f = co_await leat::file::open("/a", leat::open_mode::append);
-    leat::task_group group;
+    task_group group;
     group.spawn(f.sync());
     co_await leat::sleep_for(10s);
     group.request_stop();

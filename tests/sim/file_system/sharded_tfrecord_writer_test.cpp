@@ -3,24 +3,18 @@
 #include "leat/io/writer/sharded_tfrecord_writer.hpp"
 
 #include <map>
-#include <optional>
 #include <set>
-#include <string>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/base/error.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/effort.hpp"
 #include "support/insist.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_bytes.hpp"
 #include "support/records/texts.hpp"
 
 namespace sharded_tfrecord_writer_test {
 
 using leat::compression;
-using leat::task;
 using leat::sim::fault;
 using leat::sim::world;
 using leat_test::framed;
@@ -46,7 +40,7 @@ leat::sharded_tfrecord_writer_options options_of(const way& how) {
   leat::sharded_tfrecord_writer_options o;
   o.shard_count = how.shard_count;
   if (how.shard_count == 0) o.max_records = 15;
-  o.file = {.buffer_size = 300, .compression_type = how.format, .output_buffer_size = 300};
+  o.file = {.buffer_size = 300, .compression = how.format, .output_buffer_size = 300};
   return o;
 }
 
@@ -99,8 +93,7 @@ task<> write_and_insist(texts records, way how, int& failures) {
   co_await leat_test::retry_until_success(close, failures);
 }
 
-TEST_CASE("sharded_tfrecord_writer: a retry writes all after the n-th call fails, except a sync",
-          "[sim]") {
+TEST_CASE("sharded_tfrecord_writer: a retry writes all after the n-th call fails, except a sync") {
   const texts records = numbered(60);
   for (const way& how : ways) {
     int failed = 0;
@@ -125,8 +118,7 @@ TEST_CASE("sharded_tfrecord_writer: a retry writes all after the n-th call fails
 }
 
 TEST_CASE(
-    "sharded_tfrecord_writer: no files or all exist after the n-th call fails without a retry",
-    "[sim]") {
+    "sharded_tfrecord_writer: no files or all exist after the n-th call fails without a retry") {
   const texts records = numbered(60);
   for (const way& how : ways) {
     for (const fault f : {fault::io_error, fault::no_space}) {
@@ -151,8 +143,7 @@ TEST_CASE(
 
 TEST_CASE(
     "sharded_tfrecord_writer: files are complete after a crash, and all exist after close() "
-    "succeeded",
-    "[sim]") {
+    "succeeded") {
   const texts records = numbered(60);
   constexpr std::uint64_t seeds = leat_test::slow_build ? 2 : 10;
   for (const way& how : ways) {

@@ -3,23 +3,17 @@
 
 #include "leat/io/writer/tfrecord_appender.hpp"
 
-#include <optional>
 #include <set>
-#include <string>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/base/error.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/effort.hpp"
 #include "support/insist.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_bytes.hpp"
 #include "support/records/texts.hpp"
 
 namespace tfrecord_appender_test {
 
-using leat::task;
 using leat::sim::fault;
 using leat::sim::planned_fault;
 using leat::sim::world;
@@ -68,8 +62,7 @@ task<> append_and_insist(int& failures) {
   co_await leat_test::retry_until_success(close, failures);
 }
 
-TEST_CASE("tfrecord_appender: a retry appends all after the n-th call fails, except a sync",
-          "[sim]") {
+TEST_CASE("tfrecord_appender: a retry appends all after the n-th call fails, except a sync") {
   int failed = 0;
   int in_vain = 0;
   bool reached = true;
@@ -87,8 +80,7 @@ TEST_CASE("tfrecord_appender: a retry appends all after the n-th call fails, exc
   CHECK(in_vain == 1);
 }
 
-TEST_CASE("tfrecord_appender: the old file remains after the n-th call fails without a retry",
-          "[sim]") {
+TEST_CASE("tfrecord_appender: the old file remains after the n-th call fails without a retry") {
   for (const fault f : {fault::io_error, fault::no_space, fault::short_transfer,
                         fault::cancelled_late, fault::interrupted}) {
     bool reached = true;
@@ -111,7 +103,7 @@ TEST_CASE("tfrecord_appender: the old file remains after the n-th call fails wit
   }
 }
 
-TEST_CASE("tfrecord_appender: a full disk leaves the old file", "[sim]") {
+TEST_CASE("tfrecord_appender: a full disk leaves the old file") {
   world w(1, {.files = {.size = old_file.size() + 1000}});
   w.files().write_file("/a", old_file);
   std::error_code code;
@@ -120,14 +112,13 @@ TEST_CASE("tfrecord_appender: a full disk leaves the old file", "[sim]") {
   } catch (const leat::failure& e) {
     code = e.code();
   }
-  CHECK(code == leat::errc::resource_exhausted);
+  CHECK(code == errc::resource_exhausted);
   CHECK(w.files().read_file("/a") == old_file);
   CHECK(w.files().files() == texts{"/a"});
 }
 
 TEST_CASE(
-    "tfrecord_appender: after a crash the old records exist, and a roll back keeps old or all",
-    "[sim]") {
+    "tfrecord_appender: after a crash the old records exist, and a roll back keeps old or all") {
   std::set<std::string> outcomes;
   std::size_t rolled_back = 0;
   std::size_t torn = 0;
@@ -171,7 +162,7 @@ TEST_CASE(
   CHECK(torn > seeds);
 }
 
-TEST_CASE("roll_back_append: a second call completes a call that a crash interrupted", "[sim]") {
+TEST_CASE("roll_back_append: a second call completes a call that a crash interrupted") {
   std::size_t crashes = 0;
   for (const fault f : {fault::crash_before, fault::crash_after}) {
     bool reached = true;

@@ -2,24 +2,18 @@
 
 #include "leat/io/writer/tfrecord_writer.hpp"
 
-#include <optional>
 #include <set>
-#include <string>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/base/error.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/effort.hpp"
 #include "support/insist.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_bytes.hpp"
 #include "support/records/texts.hpp"
 
 namespace tfrecord_writer_test {
 
 using leat::compression;
-using leat::task;
 using leat::sim::fault;
 using leat::sim::world;
 using leat_test::framed;
@@ -38,7 +32,7 @@ texts numbered(const std::string& what, int count) {
 
 // Small buffers cause many writes.
 leat::tfrecord_writer_options small(compression c) {
-  return {.buffer_size = 600, .compression_type = c, .output_buffer_size = 500};
+  return {.buffer_size = 600, .compression = c, .output_buffer_size = 500};
 }
 
 task<> write_all(std::string path, texts records, compression c) {
@@ -59,19 +53,14 @@ task<> write_and_insist(texts records, compression c, int& failures) {
   for (const std::string& r : records) {
     // The writer accepts the record, even if a write fails.
     const std::uint64_t before = writer->records_written();
-    try {
-      co_await writer->write(leat::as_bytes(r));
-    } catch (const leat::failure&) {
-      ++failures;
-    }
+    if (co_await throws<leat::failure>(writer->write(leat::as_bytes(r)))) ++failures;
     REQUIRE(writer->records_written() == before + 1);
     if (before % 10 == 5) co_await retry_until_success([&] { return writer->flush(); }, failures);
   }
   co_await retry_until_success([&] { return writer->close(); }, failures);
 }
 
-TEST_CASE("tfrecord_writer: a retry writes all once after the n-th call fails, except a sync",
-          "[sim]") {
+TEST_CASE("tfrecord_writer: a retry writes all once after the n-th call fails, except a sync") {
   const texts records = numbered("record ", 60);
   for (const compression c : formats) {
     for (const fault f : {fault::io_error, fault::no_space}) {
@@ -97,8 +86,7 @@ TEST_CASE("tfrecord_writer: a retry writes all once after the n-th call fails, e
   }
 }
 
-TEST_CASE("tfrecord_writer: the old file remains after the n-th call fails without a retry",
-          "[sim]") {
+TEST_CASE("tfrecord_writer: the old file remains after the n-th call fails without a retry") {
   const texts records = numbered("record ", 60);
   for (const compression c : formats) {
     std::size_t old_files = 0;
@@ -124,7 +112,7 @@ TEST_CASE("tfrecord_writer: the old file remains after the n-th call fails witho
   }
 }
 
-TEST_CASE("tfrecord_writer: a full disk leaves only the old file", "[sim]") {
+TEST_CASE("tfrecord_writer: a full disk leaves only the old file") {
   for (const compression c : formats) {
     world w(1, {.files = {.size = 2000}});
     w.files().write_file("/a", "old");
@@ -132,17 +120,17 @@ TEST_CASE("tfrecord_writer: a full disk leaves only the old file", "[sim]") {
     try {
       w.run([&](world&) { return write_all("/a", numbered("record ", 1000), c); });
     } catch (const leat::failure& e) {
-      CHECK(e.code() == leat::errc::resource_exhausted);
+      CHECK(e.code() == errc::resource_exhausted);
       what = e.what();
     }
-    CHECK(what.find("/a.partial") != std::string::npos);
+    CHECK(contains(what, "/a.partial"));
     CHECK(w.files().files() == texts{"/a"});
     CHECK(w.files().read_file("/a") == "old");
   }
 }
 
-TEST_CASE("tfrecord_writer: a compressed file is unchanged or complete after a crash at any point",
-          "[sim]") {
+TEST_CASE(
+    "tfrecord_writer: a compressed file is unchanged or complete after a crash at any point") {
   const texts old_records = numbered("old ", 20);
   const texts new_records = numbered("new ", 45);
   constexpr std::uint64_t seeds = leat_test::slow_build ? 2 : 10;

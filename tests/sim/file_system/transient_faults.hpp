@@ -2,24 +2,12 @@
 
 // EIO at every single file operation in turn, in a simulated world and with both real backends.
 
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/scheduler.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
-#include "leat/io/backend/file_backend.hpp"
+#include "leat/io/backend/get_file_backend.hpp"
 #include "leat/sim/world/world.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_files.hpp"
 #include "support/temp_dir.hpp"
 
@@ -34,7 +22,7 @@ using file_contents = std::map<std::string, std::string>;
 
 /// Reads the files of a directory into `out`, and repeats the call after each EIO. Returns the
 /// number of these errors.
-using faulty_reading = std::function<leat::task<std::size_t>(std::string directory, texts& out)>;
+using faulty_reading = std::function<task<std::size_t>(std::string directory, texts& out)>;
 
 /// The result of a reading with one EIO.
 struct faulty_outcome {
@@ -102,16 +90,16 @@ inline void check_simulated(const file_contents& files, const texts& expected,
         7, {.files = {.plan = leat::sim::planned_fault{n, leat::sim::fault::io_error}}});
     for (const auto& [name, content] : files) w.files().write_file("/in/" + name, content);
     faulty_outcome o;
-    w.run([&](leat::sim::world&) -> leat::task<> { o.errors = co_await read("/in", o.got); });
+    w.run([&](leat::sim::world&) -> task<> { o.errors = co_await read("/in", o.got); });
     o.operations = w.files().calls();
     return o;
   });
 }
 
 /// `failing` outlives the scheduler, because a file may be closed after the reading.
-inline leat::task<> read_with_fault(const faulty_reading& read, std::string directory,
-                                    leat::file_backend_choice choice, std::uint64_t n,
-                                    std::optional<failing_backend>& failing, faulty_outcome& o) {
+inline task<> read_with_fault(const faulty_reading& read, std::string directory,
+                              leat::file_backend_choice choice, std::uint64_t n,
+                              std::optional<failing_backend>& failing, faulty_outcome& o) {
   leat::scheduler& sched = leat::this_task::get_scheduler();
   leat::file_backend& real = leat::get_file_backend(sched, choice);
   failing.emplace(real, n);
@@ -128,7 +116,7 @@ inline void check_real(const file_contents& files, const texts& expected,
   check_every_fault(expected, [&](std::uint64_t n) {
     std::optional<failing_backend> failing;
     faulty_outcome o;
-    leat::sync_wait(read_with_fault(read, dir.path(), choice, n, failing, o));
+    leat::block_on(read_with_fault(read, dir.path(), choice, n, failing, o));
     return o;
   });
 }
@@ -136,14 +124,14 @@ inline void check_real(const file_contents& files, const texts& expected,
 inline bool has_io_uring() {
   static const bool has = [] {
     try {
-      leat::sync_wait([]() -> leat::task<> {
+      leat::block_on([]() -> task<> {
         leat::scheduler& sched = leat::this_task::get_scheduler();
         static_cast<void>(leat::get_file_backend(sched, leat::file_backend_choice::io_uring));
         co_return;
       }());
       return true;
     } catch (const leat::failure& e) {
-      if (e.code() != leat::errc::unavailable) throw;
+      if (e.code() != errc::unavailable) throw;
       WARN("io_uring is unavailable here");
       return false;
     }

@@ -2,19 +2,7 @@
 // with io_uring. The next call continues at the failed record. identity_reader reads no files.
 
 #include <algorithm>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/base/error.hpp"
 #include "leat/input/queue_reader.hpp"
 #include "leat/io/index/indexed_reader.hpp"
 #include "leat/io/index/tfrecord_file.hpp"
@@ -28,12 +16,12 @@
 #include "leat/sim/world/world.hpp"
 #include "leat/train/summary/event_reader.hpp"
 #include "sim/file_system/transient_faults.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_files.hpp"
 #include "support/records/zlib_oracle.hpp"
 
 namespace transient_read_error_test {
 
-using leat::task;
 using leat::sim::world;
 using leat_test::check_everywhere;
 using leat_test::is_transient;
@@ -110,18 +98,17 @@ void check_reader(const std::string& content, const texts& expected, Options opt
   }
 }
 
-TEST_CASE("line_reader: after a transient EIO, the next call continues at the same line", "[sim]") {
+TEST_CASE("line_reader: after a transient EIO, the next call continues at the same line") {
   const texts lines = some_texts(300);
   check_reader<leat::line_reader>(leat_test::joined(lines), lines, leat::line_reader_options());
 }
 
-TEST_CASE("tfrecord_reader: after a transient EIO, the next call continues at the same record",
-          "[sim]") {
+TEST_CASE("tfrecord_reader: after a transient EIO, the next call continues at the same record") {
   const texts records = some_texts(300);
   check_reader<leat::tfrecord_reader>(tfrecords(records), records, leat::tfrecord_reader_options());
 }
 
-TEST_CASE("tfrecord_reader: EIO while skipping corruption loses no intact record", "[sim]") {
+TEST_CASE("tfrecord_reader: EIO while skipping corruption loses no intact record") {
   const texts records = some_texts(200);
   std::string content = tfrecords(records);
   content[content.size() / 2] ^= 1;
@@ -143,13 +130,13 @@ TEST_CASE("tfrecord_reader: EIO while skipping corruption loses no intact record
   });
 }
 
-TEST_CASE("fixed_length_reader: after a transient EIO, the next call continues at the same record",
-          "[sim]") {
+TEST_CASE(
+    "fixed_length_reader: after a transient EIO, the next call continues at the same record") {
   const fixed_records all(1000);
   check_reader<leat::fixed_length_reader>(all.content, all.records, all.options);
 }
 
-TEST_CASE("whole_file_reader: after a transient EIO, the next call reads the file", "[sim]") {
+TEST_CASE("whole_file_reader: after a transient EIO, the next call reads the file") {
   std::string content;
   for (const std::string& t : some_texts(300)) content += t;
   check_reader<leat::whole_file_reader>(content, {content}, leat::whole_file_reader_options());
@@ -185,7 +172,7 @@ task<std::size_t> read_whole_files(std::string directory, std::size_t count,
   co_return errors;
 }
 
-TEST_CASE("file_prefetcher: after a transient EIO, a file is read again", "[sim]") {
+TEST_CASE("file_prefetcher: after a transient EIO, a file is read again") {
   // Empty, small, with an allocation of its own, and in several pieces.
   const texts contents = {
       "", "1", std::string(3000, '2'), std::string(200'000, '3'), std::string(1'200'000, '4'), "5"};
@@ -205,7 +192,7 @@ TEST_CASE("file_prefetcher: after a transient EIO, a file is read again", "[sim]
 
 // ------------------------------------------------------------------------- records by index
 
-TEST_CASE("tfrecord_file: after a transient EIO, the same read succeeds", "[sim]") {
+TEST_CASE("tfrecord_file: after a transient EIO, the same read succeeds") {
   const texts records = some_texts(100);
   check_everywhere({{"a", tfrecords(records)}}, records,
                    [&](std::string directory, texts& out) -> task<std::size_t> {
@@ -255,8 +242,7 @@ task<std::size_t> read_indexed(std::string directory, texts& out) {
   co_return errors;
 }
 
-TEST_CASE("indexed_reader: after a transient EIO, the next call continues at the same record",
-          "[sim]") {
+TEST_CASE("indexed_reader: after a transient EIO, the next call continues at the same record") {
   const texts records = some_texts(100);
   const auto half = records.begin() + 50;
   check_everywhere(
@@ -307,7 +293,7 @@ void check_queue_reader(const std::string& content, const texts& expected,
   }
 }
 
-TEST_CASE("queue_reader: a loop that logs EIO and continues reads every record once", "[sim]") {
+TEST_CASE("queue_reader: a loop that logs EIO and continues reads every record once") {
   const texts some = some_texts(100);
   check_queue_reader<leat::line_reader>(leat_test::joined(some), some);
   check_queue_reader<leat::tfrecord_reader>(tfrecords(some), some);
@@ -317,7 +303,7 @@ TEST_CASE("queue_reader: a loop that logs EIO and continues reads every record o
   check_queue_reader<leat::whole_file_reader>(whole, {whole});
 }
 
-TEST_CASE("queue_reader: a loop that logs a repeating error and continues does not spin", "[sim]") {
+TEST_CASE("queue_reader: a loop that logs a repeating error and continues does not spin") {
   world w(7);
   std::string content = tfrecords(some_texts(10));
   content[20] ^= 1;
@@ -329,12 +315,7 @@ TEST_CASE("queue_reader: a loop that logs a repeating error and continues does n
     leat::queue_reader<leat::tfrecord_reader> reader(names);
     const leat::time_point begin = here.now();
     for (int i = 0; i < 30; ++i) {
-      bool failed = false;
-      try {
-        static_cast<void>(co_await reader.read());
-      } catch (const leat::failure& e) {
-        failed = e.code() == leat::errc::data_loss;
-      }
+      const bool failed = co_await code_of(reader.read()) == errc::data_loss;
       if (failed) continue;
       --i;  // records before the corrupt one do not count
     }
@@ -358,7 +339,7 @@ task<std::size_t> read_loss(std::string directory, texts& out) {
   }
 }
 
-TEST_CASE("read_events: after a transient EIO, the next call returns every value once", "[sim]") {
+TEST_CASE("read_events: after a transient EIO, the next call returns every value once") {
   texts expected;
   leat_test::file_contents plain;
   leat_test::file_contents compressed;

@@ -9,7 +9,7 @@ namespace delivery_log_test {
 using leat::sim::delivery_log;
 using leat::sim::invariant_violation;
 
-TEST_CASE("delivery_log: a consistent log passes check_complete()", "[sim]") {
+TEST_CASE("delivery_log: a consistent log passes check_complete()") {
   delivery_log book("jobs");
   for (std::uint64_t id = 0; id < 6; ++id) book.record_push(id % 2, id);
   book.record_rejected(5);
@@ -23,7 +23,7 @@ TEST_CASE("delivery_log: a consistent log passes check_complete()", "[sim]") {
   book.check_complete();
 }
 
-TEST_CASE("delivery_log: names a lost item", "[sim]") {
+TEST_CASE("delivery_log: names a lost item") {
   delivery_log book("jobs");
   book.record_push(7, 42);
   CHECK_THROWS_WITH(book.check_complete(), Catch::Contains("delivery log 'jobs'") &&
@@ -31,7 +31,7 @@ TEST_CASE("delivery_log: names a lost item", "[sim]") {
   book.check_complete(1);
 }
 
-TEST_CASE("delivery_log: rejects an item that arrives twice or was never pushed", "[sim]") {
+TEST_CASE("delivery_log: rejects an item that arrives twice or was never pushed") {
   delivery_log book("jobs");
   book.record_push(0, 1);
   book.record_pop(3, 1);
@@ -43,8 +43,7 @@ TEST_CASE("delivery_log: rejects an item that arrives twice or was never pushed"
                     Catch::Contains("was rejected, but a consumer received it"));
 }
 
-TEST_CASE("delivery_log: requires each producer's order at a consumer, unless ordered is false",
-          "[sim]") {
+TEST_CASE("delivery_log: requires each producer's order at a consumer, unless ordered is false") {
   delivery_log ordered("fifo");
   delivery_log shuffled("shuffled", false);
   for (delivery_log* book : {&ordered, &shuffled}) {

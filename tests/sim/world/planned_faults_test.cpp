@@ -3,23 +3,16 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstdint>
-#include <string>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/base/error.hpp"
-#include "leat/io/backend/file_backend.hpp"
+#include "leat/files/file_backend.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/effort.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_files.hpp"
 
 namespace planned_faults_test {
 
 using leat::file_request;
-using leat::task;
 using leat::sim::fault;
 using leat::sim::planned_fault;
 using leat::sim::world;
@@ -141,8 +134,7 @@ std::size_t lines_with(const std::vector<std::string>& schedule, const std::stri
 }
 
 TEST_CASE(
-    "planned_fault: affects the n-th call if possible, for every n, and appears in the schedule",
-    "[sim]") {
+    "planned_fault: affects the n-th call if possible, for every n, and appears in the schedule") {
   for (const auto& [f, words] : all_faults) {
     std::size_t befallen = 0;
     for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(20); ++seed) {
@@ -192,7 +184,7 @@ reading read_in(world& w, read_into read) {
   try {
     w.run([&](world&) { return read(r.seen, "/a"); });
   } catch (const leat::failure& e) {
-    REQUIRE(e.code() == leat::errc::data_loss);
+    REQUIRE(e.code() == errc::data_loss);
     REQUIRE(std::string(e.what()).find("/a") != std::string::npos);
     r.failed = true;
   }
@@ -229,7 +221,7 @@ std::size_t for_every_n(fault f, const char* words, read_into read, const std::s
   return befallen;
 }
 
-TEST_CASE("planned_fault: a wrong bit in any read of records causes a second read", "[sim]") {
+TEST_CASE("planned_fault: a wrong bit in any read of records causes a second read") {
   const texts all = numbered(100);
   const std::size_t befallen =
       for_every_n(fault::bit_flip, ", one bit wrong", &read_some_records,
@@ -240,8 +232,7 @@ TEST_CASE("planned_fault: a wrong bit in any read of records causes a second rea
   CHECK(befallen > leat_test::scaled_count(100));
 }
 
-TEST_CASE("planned_fault: a file truncated before any read returns complete records or an error",
-          "[sim]") {
+TEST_CASE("planned_fault: a file truncated before any read returns complete records or an error") {
   const texts all = numbered(100);
   for (const read_into read : {&read_some_lines, &read_some_records}) {
     std::size_t errors = 0;
@@ -260,8 +251,7 @@ TEST_CASE("planned_fault: a file truncated before any read returns complete reco
   }
 }
 
-TEST_CASE("planned_fault: a file replaced before any call is read as the old or the new file",
-          "[sim]") {
+TEST_CASE("planned_fault: a file replaced before any call is read as the old or the new file") {
   const texts all = numbered(100);
   for (const read_into read : {&read_some_lines, &read_some_records}) {
     std::size_t old_ones = 0;
@@ -287,7 +277,7 @@ TEST_CASE("planned_fault: a file replaced before any call is read as the old or 
   }
 }
 
-TEST_CASE("planned_fault: a call that takes minutes changes no result", "[sim]") {
+TEST_CASE("planned_fault: a call that takes minutes changes no result") {
   const texts all = numbered(100);
   const std::size_t befallen = for_every_n(
       fault::slow, ", slow", &read_some_lines, joined(all), [&](const reading& r, world& w) {

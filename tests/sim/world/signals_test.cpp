@@ -1,25 +1,13 @@
 // Signals that a world raises, and the guards that receive them.
 
-#include <chrono>
 #include <csignal>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include "leat/async/loop/stop_on_signal.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/leat_test.hpp"
 
 namespace signals_test {
 
-using namespace std::chrono_literals;
 using leat::stop_on_signal;
-using leat::task;
-using leat::task_group;
 using leat::sim::world;
 
 task<> sleep_an_hour() { co_await leat::sleep_for(1h); }
@@ -29,7 +17,7 @@ task<> raise_after(world& w, leat::duration wait, int signal, bool& received) {
   received = w.raise(signal);
 }
 
-TEST_CASE("world: a raised signal stops the group of its guard", "[sim]") {
+TEST_CASE("world: a raised signal stops the group of its guard") {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     world w(seed, {.threads = 2, .preemption = 0.5});
     w.run([](world& in) -> task<> {
@@ -48,7 +36,7 @@ TEST_CASE("world: a raised signal stops the group of its guard", "[sim]") {
   }
 }
 
-LEAT_TEST("stop_on_signal: on a simulated scheduler it handles no real signal", "[sim]") {
+LEAT_TEST("stop_on_signal: on a simulated scheduler it handles no real signal") {
   struct sigaction before{}, now{};
   ::sigaction(SIGUSR2, nullptr, &before);
   task_group group;
@@ -59,7 +47,7 @@ LEAT_TEST("stop_on_signal: on a simulated scheduler it handles no real signal", 
   co_await group.join();
 }
 
-TEST_CASE("world: a signal without a guard, and a second one, are not received", "[sim]") {
+TEST_CASE("world: a signal without a guard, and a second one, are not received") {
   world w(1);
   w.run([](world& in) -> task<> {
     CHECK_FALSE(in.raise(SIGTERM));
@@ -79,7 +67,7 @@ TEST_CASE("world: a signal without a guard, and a second one, are not received",
   CHECK_FALSE(w.raise(SIGTERM));
 }
 
-TEST_CASE("world: a guard that is destroyed before its turn stops nothing", "[sim]") {
+TEST_CASE("world: a guard that is destroyed before its turn stops nothing") {
   world w(1);
   w.run([](world& in) -> task<> {
     task_group group("group");
@@ -98,7 +86,7 @@ TEST_CASE("world: a guard that is destroyed before its turn stops nothing", "[si
   });
 }
 
-TEST_CASE("world: a signal reaches no guard of another world", "[sim]") {
+TEST_CASE("world: a signal reaches no guard of another world") {
   world outer(1), inner(2);
   outer.run([&inner](world& in) -> task<> {
     task_group group("group");

@@ -1,24 +1,11 @@
 // Functions of run_blocking() in a simulated world.
 
-#include <chrono>
-#include <cstdint>
 #include <stop_token>
-#include <string>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/blocking/run_blocking.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "leat/sim/world/world.hpp"
+#include "support/leat_test.hpp"
 
 namespace simulated_calls_test {
-
-using namespace std::chrono_literals;
-using leat::task;
 
 struct outcomes {
   int calls = 0;
@@ -37,19 +24,18 @@ task<> call_with_limit(outcomes& seen) {
   const auto [ec, value] = co_await leat::as_tuple(leat::with_timeout(leat::run_blocking(f), 5ms));
   CHECK(called == !ec);
   CHECK(value == (ec ? 0 : 7));
-  CHECK((!ec || ec == leat::errc::deadline_exceeded));
+  CHECK((!ec || ec == errc::deadline_exceeded));
   seen.calls += called;
   ec ? ++seen.without_effect : ++seen.values;
 }
 
 task<> call_many(outcomes& seen) {
-  leat::task_group group;
+  task_group group;
   for (int i = 0; i < 5; ++i) group.spawn(call_with_limit(seen));
   co_await group.join();
 }
 
-TEST_CASE("run_blocking: in simulated worlds, a function is called or withdrawn by its limit",
-          "[sim]") {
+TEST_CASE("run_blocking: in simulated worlds, a function is called or withdrawn by its limit") {
   outcomes seen;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     leat::sim::run(seed, [&](leat::sim::world&) { return call_many(seen); }, {.threads = 2});
@@ -60,7 +46,7 @@ TEST_CASE("run_blocking: in simulated worlds, a function is called or withdrawn 
   CHECK(seen.observed_stops > 10);
 }
 
-TEST_CASE("run_blocking: a simulated world repeats its calls from its seed", "[sim]") {
+TEST_CASE("run_blocking: a simulated world repeats its calls from its seed") {
   const auto schedule = [](std::uint64_t seed) {
     outcomes seen;
     leat::sim::world w(seed, {.threads = 2});
@@ -72,16 +58,16 @@ TEST_CASE("run_blocking: a simulated world repeats its calls from its seed", "[s
   CHECK(schedule(4) != schedule(5));
 }
 
-TEST_CASE("run_blocking: a stop in a simulated world ends each call", "[sim]") {
+TEST_CASE("run_blocking: a stop in a simulated world ends each call") {
   int calls = 0;
   int cancelled = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     leat::sim::run(seed, [&](leat::sim::world&) -> task<> {
-      leat::task_group group;
+      task_group group;
       const auto body = [&]() -> task<> {
         const auto f = [&calls] { ++calls; };
         const auto [ec] = co_await leat::as_tuple(leat::run_blocking(f));
-        cancelled += ec == leat::errc::cancelled;
+        cancelled += ec == errc::cancelled;
       };
       group.spawn(body());
       co_await leat::sleep_for(1ms);

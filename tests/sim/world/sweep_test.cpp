@@ -1,26 +1,15 @@
 #include "leat/sim/world/sweep.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <sstream>
-#include <stdexcept>
-#include <string>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "leat/base/internal/assert.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "support/leat_test.hpp"
 
 namespace sweep_test {
 
-using namespace std::chrono_literals;
-using leat::task;
 using leat::sim::world;
 
 // A service with a planted bug: it reads the balance and writes it after a wait.
@@ -36,7 +25,7 @@ task<> deposit(account& a, int amount) {
 
 task<> two_deposits(world& w) {
   account a;
-  leat::task_group group;
+  task_group group;
   leat::fifo_queue<int> noise(2, "noise");
   group.spawn(deposit(a, 10), "first");
   // Unrelated tasks.
@@ -52,7 +41,7 @@ task<> two_deposits(world& w) {
   if (a.balance != 15) throw std::runtime_error("a deposit was lost");
 }
 
-TEST_CASE("sweep: finds a planted bug and shows its decisions", "[sim]") {
+TEST_CASE("sweep: finds a planted bug and shows its decisions") {
   std::string what;
   std::uint64_t seed = 0;
   std::vector<std::uint32_t> script;
@@ -65,9 +54,9 @@ TEST_CASE("sweep: finds a planted bug and shows its decisions", "[sim]") {
   }
   INFO(what);
   REQUIRE(seed > 0);
-  CHECK(what.find("a deposit was lost") != std::string::npos);
-  CHECK(what.find("LEAT_SIM_SEED=" + std::to_string(seed) + " ./service") != std::string::npos);
-  CHECK(what.find("second") != std::string::npos);
+  CHECK(contains(what, "a deposit was lost"));
+  CHECK(contains(what, "LEAT_SIM_SEED=" + std::to_string(seed) + " ./service"));
+  CHECK(contains(what, "second"));
   // Two or three unusual choices are sufficient: those that select the task between the read and
   // the write.
   std::size_t unusual = 0;
@@ -76,7 +65,7 @@ TEST_CASE("sweep: finds a planted bug and shows its decisions", "[sim]") {
   CHECK_THROWS_WITH(world(script, seed).run(two_deposits), "a deposit was lost");
 }
 
-TEST_CASE("sweep: returns the number of seeds and steps and the virtual time", "[sim]") {
+TEST_CASE("sweep: returns the number of seeds and steps and the virtual time") {
   const auto result = leat::sim::sweep([](world&) -> task<> { co_await leat::sleep_for(1h); },
                                        {.first = 5, .count = 20});
   CHECK(result.seeds == 20);
@@ -84,7 +73,7 @@ TEST_CASE("sweep: returns the number of seeds and steps and the virtual time", "
   CHECK(result.steps >= 40);
 }
 
-TEST_CASE("sweep: reports the schedule of a deadlock", "[sim]") {
+TEST_CASE("sweep: reports the schedule of a deadlock") {
   CHECK_THROWS_WITH(leat::sim::sweep([](world&) -> task<> {
                       leat::fifo_queue<int> q(1, "never");
                       co_await q.pop();
@@ -95,7 +84,7 @@ TEST_CASE("sweep: reports the schedule of a deadlock", "[sim]") {
 task<> sleep_for(leat::duration time) { co_await leat::sleep_for(time); }
 
 task<> two_tasks(world& w) {
-  leat::task_group group;
+  task_group group;
   for (int i = 0; i < 2; ++i) group.spawn(sleep_for(1ms * w.random().uniform_below(3)));
   co_await group.join();
 }
@@ -109,7 +98,7 @@ std::string what_a_sweep_says(const world::body& b, const leat::sim::sweep_optio
   return "nothing found";
 }
 
-TEST_CASE("sweep: reports a failure that does not repeat", "[sim]") {
+TEST_CASE("sweep: reports a failure that does not repeat") {
   int runs = 0;
   const std::string what = what_a_sweep_says(
       [&runs](world&) -> task<> {
@@ -121,7 +110,7 @@ TEST_CASE("sweep: reports a failure that does not repeat", "[sim]") {
   CHECK_THAT(what, Catch::Contains("not repeatable: with the same decisions the run succeeded"));
 }
 
-TEST_CASE("sweep: reports a program whose second run diverges, if it checks for that", "[sim]") {
+TEST_CASE("sweep: reports a program whose second run diverges, if it checks for that") {
   int runs = 0;
   const world::body counts = [&runs](world&) -> task<> {
     co_await leat::sleep_for(1s);
@@ -135,7 +124,7 @@ TEST_CASE("sweep: reports a program whose second run diverges, if it checks for 
   CHECK(leat::sim::sweep(two_tasks, {.count = 50, .check_repeatable = true}).seeds == 50);
 }
 
-TEST_CASE("sweep: shrinking does not take one broken invariant for another", "[sim]") {
+TEST_CASE("sweep: shrinking does not take one broken invariant for another") {
   // "right" needs two unusual decisions; one of them alone leads to "left".
   const world::body either = [](world& w) -> task<> {
     const auto first = w.decisions().choose(2, "first"), second = w.decisions().choose(2, "second");
@@ -160,18 +149,18 @@ TEST_CASE("sweep: shrinking does not take one broken invariant for another", "[s
   CHECK_THAT(right, Catch::Contains("right") && Catch::Contains("with 2 non-default decisions"));
 }
 
-TEST_CASE("sweep: reports a readable excerpt of a run without end", "[sim]") {
+TEST_CASE("sweep: reports a readable excerpt of a run without end") {
   const std::string what = what_a_sweep_says(
       [](world&) -> task<> {
         while (!leat::this_task::stop_requested()) co_await leat::this_task::yield();
       },
       {.count = 1, .world = {.max_steps = 10'000}, .shrink_runs = 2});
   INFO(what);
-  CHECK(what.find("did not finish after 10001 steps") != std::string::npos);
+  CHECK(contains(what, "did not finish after 10001 steps"));
   CHECK(std::count(what.begin(), what.end(), '\n') < 3100);
-  CHECK(what.find("lines left out)") != std::string::npos);
-  CHECK(what.find("\n  step 1, 0 ms, thread 0: body begins\n") != std::string::npos);
-  CHECK(what.find("\n  step 10001, 0 ms") != std::string::npos);
+  CHECK(contains(what, "lines left out)"));
+  CHECK(contains(what, "\n  step 1, 0 ms, thread 0: body begins\n"));
+  CHECK(contains(what, "\n  step 10001, 0 ms"));
 }
 
 // Sets a variable of the environment in its scope.
@@ -188,7 +177,7 @@ class variable {
   const char* const name_;
 };
 
-TEST_CASE("sweep: prints the schedule of a given seed up to the end of the process", "[sim]") {
+TEST_CASE("sweep: prints the schedule of a given seed up to the end of the process") {
   const std::string said = leat_test::abort_message([] {
     const variable seed("LEAT_SIM_SEED", "18446744073709551615");
     leat::sim::sweep([](world&) -> task<> {
@@ -203,14 +192,14 @@ TEST_CASE("sweep: prints the schedule of a given seed up to the end of the proce
                        Catch::Contains("replay: LEAT_SIM_SEED=18446744073709551615"));
 }
 
-TEST_CASE("sweep: rejects an invalid LEAT_SIM_SEED", "[sim]") {
+TEST_CASE("sweep: rejects an invalid LEAT_SIM_SEED") {
   for (const char* const wrong : {"seven", "7 ", "-1", "18446744073709551616"}) {
     const variable seed("LEAT_SIM_SEED", wrong);
     CHECK_THROWS_AS(leat::sim::sweep([](world&) -> task<> { co_return; }), std::invalid_argument);
   }
 }
 
-TEST_CASE("sweep: rejects invalid LEAT_SIM_DECISIONS", "[sim]") {
+TEST_CASE("sweep: rejects invalid LEAT_SIM_DECISIONS") {
   for (const char* const wrong : {"7", "7:", ":1", "7:1 8:1", "8:1,7:1", "7:1,7:1", "none"}) {
     const variable decisions("LEAT_SIM_DECISIONS", wrong);
     CHECK_THROWS_AS(leat::sim::sweep([](world&) -> task<> { co_return; }), std::invalid_argument);
@@ -237,7 +226,7 @@ std::string message_of_seed(std::uint64_t seed, const world::body& b) {
   return {};
 }
 
-TEST_CASE("sweep: a shrunk run fails with the same message, digits aside", "[sim]") {
+TEST_CASE("sweep: a shrunk run fails with the same message, digits aside") {
   int lost = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     const std::string message = message_of_seed(seed, two_failures);
@@ -259,7 +248,7 @@ task<> wait_forever(world& w, std::string queue) {
 }
 
 task<> three_waits(world& w) {
-  leat::task_group group;
+  task_group group;
   group.spawn(wait_forever(w, "needless"), "needless");
   group.spawn(wait_forever(w, "needed"), "needed");
   try {
@@ -269,8 +258,7 @@ task<> three_waits(world& w) {
   }
 }
 
-TEST_CASE("sweep: shrinking a deadlock leaves out tasks, but does not report another one",
-          "[sim]") {
+TEST_CASE("sweep: shrinking a deadlock leaves out tasks, but does not report another one") {
   int both = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     const std::string message = message_of_seed(seed, three_waits);
@@ -301,14 +289,14 @@ task<> add_later(world& w, int& total) {
 
 task<> fails_by_default(world& w) {
   int total = 0;
-  leat::task_group group;
+  task_group group;
   group.spawn(add_later(w, total), "a");
   group.spawn(add_later(w, total), "b");
   co_await group.join();
   if (total != 2) throw std::logic_error("lost update");
 }
 
-TEST_CASE("sweep: runs the default schedule before the seeds", "[sim]") {
+TEST_CASE("sweep: runs the default schedule before the seeds") {
   const std::string report = what_a_sweep_says(fails_by_default, {.first = 5, .count = 20});
   CHECK_THAT(report, Catch::StartsWith("seed 5, default schedule: lost update\n"
                                        "replay: LEAT_SIM_SEED=5 LEAT_SIM_DECISIONS=default "));
@@ -343,7 +331,7 @@ task<> noisy(world& w) {
   }
 }
 
-TEST_CASE("sweep: a report replays both the run of the seed and the shortest run", "[sim]") {
+TEST_CASE("sweep: a report replays both the run of the seed and the shortest run") {
   const std::string report = what_a_sweep_says(noisy, {});
   INFO(report);
   {
@@ -362,7 +350,7 @@ TEST_CASE("sweep: a report replays both the run of the seed and the shortest run
   CHECK(again.substr(again.find("\n  step 1")) == shortest.substr(shortest.find("\n  step 1")));
 }
 
-TEST_CASE("sweep: an assertion in a shrunk run prints the decisions that replay it", "[sim]") {
+TEST_CASE("sweep: an assertion in a shrunk run prints the decisions that replay it") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::sweep([](world& w) -> task<> {
       const auto which = w.decisions().choose(3, "which");
@@ -376,7 +364,7 @@ TEST_CASE("sweep: an assertion in a shrunk run prints the decisions that replay 
                        Catch::Contains(" LEAT_SIM_DECISIONS=0:1"));
 }
 
-TEST_CASE("sweep: counts the failures of all seeds by message, if asked to", "[sim]") {
+TEST_CASE("sweep: counts the failures of all seeds by message, if asked to") {
   constexpr std::uint64_t count = 300;
   std::uint64_t lost = 0, untitled = 0;
   for (std::uint64_t seed = 1; seed <= count; ++seed) {

@@ -1,41 +1,18 @@
 // Small programs with a race, on two real threads and in simulated worlds: a world shows every
 // outcome that threads show.
 
-#include <chrono>
-#include <cstdint>
 #include <functional>
-#include <optional>
 #include <set>
 #include <stop_token>
-#include <string>
-#include <system_error>
-#include <tuple>
-#include <utility>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/loop/sync_wait.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/async/when_any.hpp"
-#include "leat/base/error.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/sim/world/world.hpp"
-#include "leat/sync/event.hpp"
-#include "leat/sync/mutex.hpp"
-#include "leat/sync/oneshot.hpp"
-#include "leat/sync/semaphore.hpp"
+#include "leat/sync.hpp"
+#include "support/leat_test.hpp"
 
 namespace thread_orders_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
 using leat::scheduler;
-using leat::task;
 using outcomes = std::set<std::string>;
 using item_queue = leat::fifo_queue<int>;
 
@@ -68,7 +45,7 @@ outcomes on_threads(const program& p) {
   leat::runtime runtime({.threads = 2});
   outcomes all;
   for (int i = 0; i < 400; ++i) {
-    all.insert(leat::sync_wait(p(runtime.get_scheduler(0), runtime.get_scheduler(1))));
+    all.insert(leat::block_on(p(runtime.get_scheduler(0), runtime.get_scheduler(1))));
   }
   return all;
 }
@@ -98,13 +75,13 @@ void take_time() {
 
 // Runs two tasks, one on each scheduler.
 task<> run_both(scheduler& a, task<> first, scheduler& b, task<> second) {
-  leat::task_group group;
+  task_group group;
   group.spawn_on(a, std::move(first));
   group.spawn_on(b, std::move(second));
   co_await group.join();
 }
 
-TEST_CASE("orders: a push and the limit of a pop", "[sim]") {
+TEST_CASE("orders: a push and the limit of a pop") {
   const program p = [](scheduler& a, scheduler& b) -> task<std::string> {
     item_queue q(1, "q");
     std::string outcome;
@@ -118,7 +95,7 @@ TEST_CASE("orders: a push and the limit of a pop", "[sim]") {
   compare(p, {"done, 0 left", "late, 1 left"});
 }
 
-TEST_CASE("orders: a push and the limit of a task that pops twice", "[sim]") {
+TEST_CASE("orders: a push and the limit of a task that pops twice") {
   const program p = [](scheduler& a, scheduler& b) -> task<std::string> {
     item_queue q(1, "q"), full(1, "full");
     CHECK(full.try_push(2));
@@ -138,11 +115,11 @@ TEST_CASE("orders: a push and the limit of a task that pops twice", "[sim]") {
   compare(p, {"done 1, 0 left", "done -1, 0 left", "late 0, 1 left"});
 }
 
-TEST_CASE("orders: the release of a semaphore and a stop", "[sim]") {
+TEST_CASE("orders: the release of a semaphore and a stop") {
   const program p = [](scheduler& a, scheduler& b) -> task<std::string> {
     leat::semaphore s(0, 1, "s");
     std::string outcome;
-    leat::task_group waiters, others;
+    task_group waiters, others;
     const auto acquire = [&]() -> task<> {
       auto [ec, permit] = co_await leat::as_tuple(s.acquire());
       if (!ec) permit.forget();
@@ -158,11 +135,11 @@ TEST_CASE("orders: the release of a semaphore and a stop", "[sim]") {
   compare(p, {"done, 0 free", "cancelled, 1 free"});
 }
 
-TEST_CASE("orders: a select of two queues", "[sim]") {
+TEST_CASE("orders: a select of two queues") {
   const program p = [](scheduler& a, scheduler& b) -> task<std::string> {
     item_queue one(1, "one"), two(1, "two");
     std::string outcome;
-    leat::task_group group;
+    task_group group;
     const auto select = [&]() -> task<> {
       const auto done = co_await leat::select(one.pop(), two.pop());
       outcome = std::to_string(done.index());
@@ -176,11 +153,11 @@ TEST_CASE("orders: a select of two queues", "[sim]") {
   compare(p, {"0, 01 left", "1, 10 left"});
 }
 
-TEST_CASE("orders: two pops and two pushes", "[sim]") {
+TEST_CASE("orders: two pops and two pushes") {
   const program p = [](scheduler& a, scheduler& b) -> task<std::string> {
     item_queue q(2, "q");
     int first = 0, second = 0;
-    leat::task_group group;
+    task_group group;
     const auto pop = [&](int& into) -> task<> { into = (co_await q.pop()).value(); };
     group.spawn_on(a, pop(first));
     group.spawn_on(b, pop(second));
@@ -192,7 +169,7 @@ TEST_CASE("orders: two pops and two pushes", "[sim]") {
   compare(p, {"12", "21"});
 }
 
-TEST_CASE("orders: a push and a close", "[sim]") {
+TEST_CASE("orders: a push and a close") {
   const program p = [](scheduler& a, scheduler& b) -> task<std::string> {
     item_queue q(1, "q");
     bool pushed = false;
@@ -202,7 +179,7 @@ TEST_CASE("orders: a push and a close", "[sim]") {
   compare(p, {"pushed, 1", "closed, 0"});
 }
 
-TEST_CASE("orders: a message and the limit of its receiver", "[sim]") {
+TEST_CASE("orders: a message and the limit of its receiver") {
   const program p = [](scheduler& a, scheduler& b) -> task<std::string> {
     leat::oneshot<int> reply("reply");
     std::string outcome;
@@ -219,12 +196,12 @@ TEST_CASE("orders: a message and the limit of its receiver", "[sim]") {
   compare(p, {"done, sent", "late, sent", "late, not sent"});
 }
 
-TEST_CASE("orders: an event and a stop through a token", "[sim]") {
+TEST_CASE("orders: an event and a stop through a token") {
   const program p = [](scheduler& a, scheduler& b) -> task<std::string> {
     leat::event ready("ready");
     std::stop_source source;
     std::string outcome;
-    leat::task_group group;
+    task_group group;
     const auto wait = [&]() -> task<> {
       const auto [ec] = co_await leat::as_tuple(leat::with_stop(ready.wait(), source.get_token()));
       outcome = text_of(ec);
@@ -238,16 +215,16 @@ TEST_CASE("orders: an event and a stop through a token", "[sim]") {
   compare(p, {"done", "cancelled"});
 }
 
-TEST_CASE("orders: a sleep and a stop", "[sim]") {
+TEST_CASE("orders: a sleep and a stop") {
   const program p = [](scheduler& a, scheduler& b) -> task<std::string> {
     std::string outcome;
-    leat::task_group sleepers;
+    task_group sleepers;
     const auto sleep = [&]() -> task<> {
       const auto [ec] = co_await leat::as_tuple(leat::sleep_for(at));
       outcome = text_of(ec);
     };
     sleepers.spawn_on(a, sleep());
-    leat::task_group others;
+    task_group others;
     others.spawn_on(b, later([&] { sleepers.request_stop(); }));
     co_await others.join();
     co_await leat::as_tuple(sleepers.join());
@@ -256,7 +233,7 @@ TEST_CASE("orders: a sleep and a stop", "[sim]") {
   compare(p, {"done", "cancelled"});
 }
 
-TEST_CASE("orders: the first of two tasks", "[sim]") {
+TEST_CASE("orders: the first of two tasks") {
   const program p = [](scheduler& a, scheduler& b) -> task<std::string> {
     item_queue q(2, "q");
     std::string outcome;
@@ -271,7 +248,7 @@ TEST_CASE("orders: the first of two tasks", "[sim]") {
   compare(p, {"12", "21"});
 }
 
-TEST_CASE("orders: a lock and its limit", "[sim]") {
+TEST_CASE("orders: a lock and its limit") {
   const program p = [](scheduler& a, scheduler& b) -> task<std::string> {
     leat::mutex m("m");
     std::string outcome;
@@ -289,11 +266,11 @@ TEST_CASE("orders: a lock and its limit", "[sim]") {
   compare(p, {"done", "late"});
 }
 
-TEST_CASE("orders: a sleep for 0 and an older limit of the same thread", "[sim]") {
+TEST_CASE("orders: a sleep for 0 and an older limit of the same thread") {
   const program p = [](scheduler& a, scheduler&) -> task<std::string> {
     item_queue q(1, "q");
     std::string outcome;
-    leat::task_group group;
+    task_group group;
     const auto push = [&]() -> task<> {
       co_await leat::sleep_for(at);
       co_await leat::sleep_for(0s);
@@ -312,7 +289,7 @@ TEST_CASE("orders: a sleep for 0 and an older limit of the same thread", "[sim]"
   compare(p, {"done, 0 left", "late, 1 left"});
 }
 
-TEST_CASE("orders: a limit within a limit of the same time", "[sim]") {
+TEST_CASE("orders: a limit within a limit of the same time") {
   const program p = [](scheduler& a, scheduler& b) -> task<std::string> {
     item_queue q(1, "q");
     std::string inner, outer;

@@ -1,20 +1,5 @@
 // The order of timers that are due, and of the steps at the same time.
 
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <system_error>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/sim/world/world.hpp"
 #include "leat/sync/semaphore.hpp"
@@ -22,9 +7,6 @@
 
 namespace timer_order_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
-using leat::task;
 using leat::sim::world;
 using item_queue = leat::fifo_queue<int>;
 
@@ -44,7 +26,7 @@ std::error_code pop_at_its_limit(world& w) {
   w.run([&](world& here) -> task<> {
     item_queue q(1, "q");
     const auto invariants = here.scoped([&] { here.add_invariants(q); });
-    leat::task_group group;
+    task_group group;
     group.spawn_on(here.thread(0), pop_in_time(q, result), "consumer");
     group.spawn_on(here.thread(here.threads() - 1), push_later(q), "producer");
     co_await group.join();
@@ -59,7 +41,7 @@ std::size_t index_of(const std::vector<std::string>& lines, const std::string& t
   return i;
 }
 
-TEST_CASE("world: an operation that is served at the time of its limit may succeed", "[sim]") {
+TEST_CASE("world: an operation that is served at the time of its limit may succeed") {
   for (const std::size_t threads : {std::size_t{1}, std::size_t{2}}) {
     int served = 0, late = 0, served_then_expired = 0;
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
@@ -87,14 +69,14 @@ TEST_CASE("world: an operation that is served at the time of its limit may succe
   }
 }
 
-TEST_CASE("world: by default, the timers that are due expire before other steps", "[sim]") {
+TEST_CASE("world: by default, the timers that are due expire before other steps") {
   for (const std::size_t threads : {std::size_t{1}, std::size_t{2}}) {
     world w(std::vector<std::uint32_t>(), 1, {.threads = threads});
     CHECK(pop_at_its_limit(w) == errc::deadline_exceeded);
   }
 }
 
-TEST_CASE("world: the timers of one thread expire in the order of their times", "[sim]") {
+TEST_CASE("world: the timers of one thread expire in the order of their times") {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     world w(seed);
     w.trace();
@@ -102,7 +84,7 @@ TEST_CASE("world: the timers of one thread expire in the order of their times", 
       const auto sleep_until = [](leat::time_point end) -> task<> {
         co_await leat::sleep_until(end);
       };
-      leat::task_group group;
+      task_group group;
       const leat::time_point past{};
       co_await leat::sleep_for(1s);
       for (const int at : {3, 1, 2}) {  // all of them are due
@@ -125,7 +107,7 @@ TEST_CASE("world: the timers of one thread expire in the order of their times", 
   }
 }
 
-TEST_CASE("world: a limit of 0 lets a task that never waits succeed", "[sim]") {
+TEST_CASE("world: a limit of 0 lets a task that never waits succeed") {
   const auto take = [](leat::semaphore& s) -> task<int> {
     auto permit = co_await s.acquire();
     permit.forget();

@@ -2,29 +2,16 @@
 // with statistics that violate it, and with the closest ones that do not.
 
 #include <algorithm>
-#include <chrono>
-#include <string>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
-#include "leat/queue/basic_queue.hpp"
+#include "leat/queue.hpp"
 #include "leat/queue/detail/ring_order.hpp"
-#include "leat/queue/fifo_queue.hpp"
-#include "leat/queue/memory_budget.hpp"
-#include "leat/queue/queue_statistics.hpp"
 #include "leat/sim/world/world.hpp"
+#include "support/leat_test.hpp"
 
 namespace world_invariants_test {
 
-using namespace std::chrono_literals;
 using leat::budget_statistics;
 using leat::queue_statistics;
-using leat::task;
 using leat::sim::world;
 
 // Has the members that add_invariants() requires, and returns the given statistics.
@@ -61,7 +48,7 @@ std::string told(const Statistics& counted) {
 std::string of_queue(const queue_statistics& counted) { return told(counted); }
 std::string of_budget(const budget_statistics& counted) { return told(counted); }
 
-TEST_CASE("world: reports a queue with more items than its capacity", "[sim]") {
+TEST_CASE("world: reports a queue with more items than its capacity") {
   const char* const words = "does not exceed its capacity";
   CHECK(of_queue({.size = 5, .capacity = 4, .pushed = 5}) == words);
   CHECK(of_queue({.size = 5, .capacity = 4, .pushed = 9, .popped = 4}) == words);
@@ -71,7 +58,7 @@ TEST_CASE("world: reports a queue with more items than its capacity", "[sim]") {
   CHECK(of_queue({.size = 6, .capacity = leat::unbounded, .pushed = 6, .returned = 2}).empty());
 }
 
-TEST_CASE("world: reports a queue that loses or duplicates an item", "[sim]") {
+TEST_CASE("world: reports a queue that loses or duplicates an item") {
   const char* const words = "neither loses nor duplicates items";
   CHECK(of_queue({.size = 2, .capacity = 4, .held = 3, .pushed = 9, .popped = 4}).empty());
   CHECK(of_queue({.size = 2, .capacity = 4, .held = 3, .pushed = 10, .popped = 4}) == words);
@@ -83,7 +70,7 @@ TEST_CASE("world: reports a queue that loses or duplicates an item", "[sim]") {
   CHECK(of_queue({.capacity = 4, .held = 1, .provisional_pops = 2, .pushed = 1}) == words);
 }
 
-TEST_CASE("world: reports a queue above its maximum weight", "[sim]") {
+TEST_CASE("world: reports a queue above its maximum weight") {
   const char* const words = "does not exceed its maximum weight";
   queue_statistics s{
       .size = 1, .capacity = 4, .pushed = 1, .weighed = true, .weight = 10, .max_weight = 10};
@@ -96,7 +83,7 @@ TEST_CASE("world: reports a queue above its maximum weight", "[sim]") {
   CHECK(of_queue(s).empty());
 }
 
-TEST_CASE("world: reports a queue that returns items below its minimum size", "[sim]") {
+TEST_CASE("world: reports a queue that returns items below its minimum size") {
   const char* const words = "keeps its minimum size while it is open, if it has no weight function";
   queue_statistics s{.size = 2, .capacity = 4, .min_after_dequeue = 2, .pushed = 9, .popped = 7};
   CHECK(of_queue(s).empty());
@@ -111,7 +98,7 @@ TEST_CASE("world: reports a queue that returns items below its minimum size", "[
   CHECK(of_queue({.size = 1, .capacity = 4, .min_after_dequeue = 2, .pushed = 1}).empty());
 }
 
-TEST_CASE("world: reports a pop that waits for available items", "[sim]") {
+TEST_CASE("world: reports a pop that waits for available items") {
   const char* const words = "has no waiting operation that could complete";
   queue_statistics s{.capacity = 4, .waiting_pops = 1, .awaited = 1};
   CHECK(of_queue(s).empty());
@@ -125,7 +112,7 @@ TEST_CASE("world: reports a pop that waits for available items", "[sim]") {
   CHECK(of_queue(s).empty());
 }
 
-TEST_CASE("world: reports a push that waits for available capacity", "[sim]") {
+TEST_CASE("world: reports a push that waits for available capacity") {
   const char* const words = "has no waiting operation that could complete";
   queue_statistics s{.size = 4, .capacity = 4, .waiting_pushes = 1, .pushed = 4};
   CHECK(of_queue(s).empty());
@@ -144,7 +131,7 @@ TEST_CASE("world: reports a push that waits for available capacity", "[sim]") {
   CHECK(of_queue(s) == words);
 }
 
-TEST_CASE("world: reports a wait on a closed queue", "[sim]") {
+TEST_CASE("world: reports a wait on a closed queue") {
   const char* const words = "has no waiting operation after close";
   queue_statistics s{.capacity = 4, .waiting_pops = 1, .awaited = 1};
   CHECK(of_queue(s).empty());
@@ -157,7 +144,7 @@ TEST_CASE("world: reports a wait on a closed queue", "[sim]") {
   CHECK(of_queue({.size = 4, .capacity = 4, .pushed = 4, .closed = true}).empty());
 }
 
-TEST_CASE("world: reports a budget above its limit", "[sim]") {
+TEST_CASE("world: reports a budget above its limit") {
   const char* const words = "does not exceed its limit";
   CHECK(of_budget({.limit = 10, .used = 10}).empty());
   CHECK(of_budget({.limit = 10, .used = 12}) == words);
@@ -165,7 +152,7 @@ TEST_CASE("world: reports a budget above its limit", "[sim]") {
   CHECK(of_budget({.limit = 10, .used = 12, .returned = 2}).empty());
 }
 
-TEST_CASE("world: reports a wait for a budget with enough memory", "[sim]") {
+TEST_CASE("world: reports a wait for a budget with enough memory") {
   const char* const words = "has no waiting operation that could complete";
   CHECK(of_budget({.limit = 10, .used = 8, .waiting = 1, .awaited = 3}).empty());
   CHECK(of_budget({.limit = 10, .used = 8, .waiting = 1, .awaited = 2}) == words);
@@ -177,22 +164,18 @@ TEST_CASE("world: reports a wait for a budget with enough memory", "[sim]") {
 // return to the queue.
 template <class Queue>
 task<> give_up_a_batch(Queue& q) {
-  leat::task_group patient;
+  task_group patient;
   patient.spawn([](Queue& from) -> task<> {
-    const auto batch = co_await from.pop_many(5);
-    CHECK_FALSE(batch);
+    const auto none = co_await from.pop_many(5);  // throws if it is stopped
+    CHECK_FALSE(none);
   }(q));
   std::vector<int> four{1, 2, 3, 4};
   co_await q.push_many(four);
   co_await leat::sleep_for(1s);
-  patient.request_stop();
-  try {
-    co_await patient.join();
-  } catch (const leat::failure&) {
-  }
+  co_await stop_and_join(patient);
 }
 
-TEST_CASE("world: does not report a queue with an abandoned batch", "[sim]") {
+TEST_CASE("world: does not report a queue with an abandoned batch") {
   std::size_t most_held = 0;
   world w(1);
   w.run([&most_held](world& here) -> task<> {
@@ -218,7 +201,7 @@ struct leaky_queue : leat::basic_queue<int, leaky_order> {
   leaky_queue() : basic_queue({.capacity = 2, .name = "leaky"}, 0, {}) {}
 };
 
-TEST_CASE("world: reports a queue whose storage loses an item", "[sim]") {
+TEST_CASE("world: reports a queue whose storage loses an item") {
   leaky_queue q;
   world w(1);
   w.add_invariants(q);

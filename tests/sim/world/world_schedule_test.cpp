@@ -3,35 +3,23 @@
 #include "leat/sim/world/world.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <stop_token>
-#include <string>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/loop/stop_on_signal.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/queue/fifo_queue.hpp"
+#include "support/leat_test.hpp"
 
 namespace world_schedule_test {
 
-using namespace std::chrono_literals;
-using leat::task;
 using leat::sim::world;
 
-TEST_CASE("world: the schedule contains each step", "[sim]") {
+TEST_CASE("world: the schedule contains each step") {
   world w(1);
   w.files().write_file("/a", "text");
   w.trace();
   w.run([](world&) -> task<> {
-    leat::task_group group;
+    task_group group;
     group.spawn(
         []() -> task<> {
           const auto f = co_await leat::file::open("/a", leat::open_mode::write);
@@ -44,15 +32,14 @@ TEST_CASE("world: the schedule contains each step", "[sim]") {
   std::string all;
   for (const std::string& line : w.schedule()) all += line + "\n";
   INFO(all);
-  CHECK(all.find("thread 0: reader begins") != std::string::npos);
-  CHECK(all.find("files: open '/a'") != std::string::npos);
-  CHECK(all.find("timer of reader expires, at world_schedule_test.cpp:") != std::string::npos);
-  CHECK(all.find("reader resumes after sleep of 1000 ms, at world_schedule_test.cpp:") !=
-        std::string::npos);
-  CHECK(all.find("reader resumes after yield, at world_schedule_test.cpp:") != std::string::npos);
+  CHECK(contains(all, "thread 0: reader begins"));
+  CHECK(contains(all, "files: open '/a'"));
+  CHECK(contains(all, "timer of reader expires, at world_schedule_test.cpp:"));
+  CHECK(contains(all, "reader resumes after sleep of 1000 ms, at world_schedule_test.cpp:"));
+  CHECK(contains(all, "reader resumes after yield, at world_schedule_test.cpp:"));
 }
 
-TEST_CASE("world: a trace can begin within an item that is then pre-empted", "[sim]") {
+TEST_CASE("world: a trace can begin within an item that is then pre-empted") {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     world w(seed, {.threads = 2, .preemption = 1});
     w.run([](world& here) -> task<> {
@@ -69,7 +56,7 @@ TEST_CASE("world: a trace can begin within an item that is then pre-empted", "[s
   }
 }
 
-TEST_CASE("world: the schedule has times to the nanosecond, however late", "[sim]") {
+TEST_CASE("world: the schedule has times to the nanosecond, however late") {
   world w(1);
   w.trace();
   w.run([](world&) -> task<> {
@@ -83,7 +70,7 @@ TEST_CASE("world: the schedule has times to the nanosecond, however late", "[sim
                                   Catch::Contains("sleep of 34560000000.000001 ms, at "));
 }
 
-TEST_CASE("world: keeps both ends of a long schedule", "[sim]") {
+TEST_CASE("world: keeps both ends of a long schedule") {
   world w(1);
   w.trace({.ends = 10});
   w.run([](world&) -> task<> {
@@ -119,10 +106,9 @@ std::size_t count_of(const std::vector<std::string>& lines, const std::string& t
       lines, [&](const std::string& line) { return line.find(text) != line.npos; }));
 }
 
-TEST_CASE("world: the schedule contains signals, decisions of the program, jumps and notes",
-          "[sim]") {
+TEST_CASE("world: the schedule contains signals, decisions of the program, jumps and notes") {
   const auto lines = lines_of([](world& w) -> task<> {
-    leat::task_group group("accepting");
+    task_group group("accepting");
     const leat::stop_on_signal guard(group, {SIGTERM});
     CHECK_FALSE(w.raise(SIGHUP));
     CHECK(w.raise(SIGTERM));
@@ -141,7 +127,7 @@ TEST_CASE("world: the schedule contains signals, decisions of the program, jumps
   CHECK_THAT(lines, VectorContains(std::string("note: request 3 is sent again")));
 }
 
-TEST_CASE("world: a fact of a step that follows a note has a line of its own", "[sim]") {
+TEST_CASE("world: a fact of a step that follows a note has a line of its own") {
   std::size_t own_lines = 0;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     world w(seed, {.threads = 2, .preemption = 1});
@@ -160,7 +146,7 @@ TEST_CASE("world: a fact of a step that follows a note has a line of its own", "
   CHECK(own_lines > 10);
 }
 
-TEST_CASE("world: the decisions of a program are those of its world", "[sim]") {
+TEST_CASE("world: the decisions of a program are those of its world") {
   world w(5);
   w.run([](world& here) -> task<> {
     const std::uint32_t chosen = here.decisions().choose(1000, "number");
@@ -170,11 +156,11 @@ TEST_CASE("world: the decisions of a program are those of its world", "[sim]") {
   });
 }
 
-TEST_CASE("world: the schedule names the task that set a limit", "[sim]") {
+TEST_CASE("world: the schedule names the task that set a limit") {
   const auto lines = lines_of([](world&) -> task<> {
     const auto work = []() -> task<> { co_await leat::sleep_for(1ms); };
     const auto client = [](auto job) -> task<> { co_await leat::with_timeout(job(), 1s); };
-    leat::task_group group;
+    task_group group;
     for (int i = 1; i <= 2; ++i) group.spawn(client(work), "client " + std::to_string(i));
     co_await group.join();
   });
@@ -187,12 +173,12 @@ TEST_CASE("world: the schedule names the task that set a limit", "[sim]") {
   }
 }
 
-TEST_CASE("world: the schedule shows once that a task resumes after its limit", "[sim]") {
+TEST_CASE("world: the schedule shows once that a task resumes after its limit") {
   const auto lines = lines_of([](world&) -> task<> {
     const auto work = []() -> task<> { co_await leat::sleep_for(1h); };
     co_await leat::as_tuple(leat::with_timeout(work(), 10ms));
     std::stop_source source;
-    leat::task_group group;
+    task_group group;
     group.spawn([](std::stop_source s) -> task<> {
       co_await leat::sleep_for(10ms);
       s.request_stop();
@@ -207,7 +193,7 @@ TEST_CASE("world: the schedule shows once that a task resumes after its limit", 
   CHECK(count_of(lines, "resumes after sleep of 3600000 ms, stopped 3599990 ms early, at ") == 2);
 }
 
-TEST_CASE("world: the schedule shows the operation that completed a select", "[sim]") {
+TEST_CASE("world: the schedule shows the operation that completed a select") {
   const auto lines = lines_of([](world&) -> task<> {
     leat::fifo_queue<int> q(2, "q");
     co_await leat::select(q.pop(), leat::sleep_for(10ms));

@@ -1,18 +1,7 @@
 #include "leat/sim/world/world.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "leat/coordination/coordinator.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/queue/fifo_queue.hpp"
@@ -20,8 +9,6 @@
 
 namespace world_test {
 
-using namespace std::chrono_literals;
-using leat::task;
 using leat::sim::world;
 
 task<> note(std::vector<int>& order, int value) {
@@ -37,7 +24,7 @@ std::vector<int> order_of(std::uint64_t seed, std::size_t threads,
   world w(seed, {.threads = threads});
   if (lines) w.trace();
   w.run([&order](world& here) -> task<> {
-    leat::task_group group;
+    task_group group;
     const auto steps = [](std::vector<int>& out, int value) -> task<> {
       for (int i = 0; i < 3; ++i) {
         out.push_back(value);
@@ -54,7 +41,7 @@ std::vector<int> order_of(std::uint64_t seed, std::size_t threads,
   return order;
 }
 
-TEST_CASE("world: equal seeds repeat a run, other seeds do not", "[sim]") {
+TEST_CASE("world: equal seeds repeat a run, other seeds do not") {
   for (const std::size_t threads : {std::size_t{1}, std::size_t{3}}) {
     std::vector<std::string> first_lines;
     std::vector<std::string> again_lines;
@@ -70,10 +57,10 @@ TEST_CASE("world: equal seeds repeat a run, other seeds do not", "[sim]") {
   }
 }
 
-TEST_CASE("world: a run can be repeated from its decisions", "[sim]") {
+TEST_CASE("world: a run can be repeated from its decisions") {
   const auto program = [](std::vector<int>& order) {
     return [&order](world&) -> task<> {
-      leat::task_group group;
+      task_group group;
       for (int i = 0; i < 6; ++i) group.spawn(note(order, i));
       co_await group.join();
     };
@@ -93,11 +80,11 @@ TEST_CASE("world: a run can be repeated from its decisions", "[sim]") {
   }
 }
 
-TEST_CASE("world: time advances only when nothing can run", "[sim]") {
+TEST_CASE("world: time advances only when nothing can run") {
   world w(3, {.threads = 2});
   w.run([](world& here) -> task<> {
     const leat::time_point begin = here.now();
-    leat::task_group group;
+    task_group group;
     group.spawn_on(here.thread(1), []() -> task<> { co_await leat::sleep_for(1h); }());
     for (int i = 0; i < 100; ++i) co_await leat::this_task::yield();
     CHECK(here.now() == begin);
@@ -116,7 +103,7 @@ std::int64_t nanoseconds_of(leat::wall_time_point t) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(t.time_since_epoch()).count();
 }
 
-TEST_CASE("world: files that a test writes before the first step have the wall time", "[sim]") {
+TEST_CASE("world: files that a test writes before the first step have the wall time") {
   world w(1);
   const std::int64_t begin = nanoseconds_of(w.wall_clock());
   w.files().write_file("/first", "1");
@@ -134,15 +121,15 @@ TEST_CASE("world: files that a test writes before the first step have the wall t
   });
 }
 
-TEST_CASE("world: threads share a queue in every order without loss", "[sim]") {
+TEST_CASE("world: threads share a queue in every order without loss") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     world w(seed, {.threads = 3});
     int sum = 0;
     w.run([&sum](world& here) -> task<> {
       leat::fifo_queue<int> q(2, "q");
       here.add_invariants(q);
-      leat::task_group producers;
-      leat::task_group consumers;
+      task_group producers;
+      task_group consumers;
       const auto produce = [](leat::fifo_queue<int>& to) -> task<> {
         for (int i = 1; i <= 10; ++i) co_await to.push(i);
       };
@@ -162,14 +149,14 @@ TEST_CASE("world: threads share a queue in every order without loss", "[sim]") {
   }
 }
 
-TEST_CASE("world: reports a deadlock at once with the tasks of every thread", "[sim]") {
+TEST_CASE("world: reports a deadlock at once with the tasks of every thread") {
   world w(1, {.threads = 2});
   std::string what;
   try {
     w.run([](world& here) -> task<> {
       leat::fifo_queue<int> a(1, "a");
       leat::fifo_queue<int> b(1, "b");
-      leat::task_group group;
+      task_group group;
       const auto wait_for = [](leat::fifo_queue<int>& first) -> task<> { co_await first.pop(); };
       group.spawn_on(here.thread(0), wait_for(a), "left");
       group.spawn_on(here.thread(1), wait_for(b), "right");
@@ -179,12 +166,12 @@ TEST_CASE("world: reports a deadlock at once with the tasks of every thread", "[
     what = e.what();
   }
   INFO(what);
-  CHECK(what.find("left: pop from queue 'a'") != std::string::npos);
-  CHECK(what.find("right: pop from queue 'b'") != std::string::npos);
+  CHECK(contains(what, "left: pop from queue 'a'"));
+  CHECK(contains(what, "right: pop from queue 'b'"));
   w.run([](world&) -> task<> { co_await leat::sleep_for(1s); });  // the world continues
 }
 
-TEST_CASE("world: an invariant that does not hold ends the run with its name", "[sim]") {
+TEST_CASE("world: an invariant that does not hold ends the run with its name") {
   world w(1);
   int value = 0;
   w.always("value is below 3", [&] { return value < 3; });
@@ -195,7 +182,7 @@ TEST_CASE("world: an invariant that does not hold ends the run with its name", "
   CHECK(w.steps() >= 3);
 }
 
-TEST_CASE("world: a run without an end is ended", "[sim]") {
+TEST_CASE("world: a run without an end is ended") {
   world w(1, {.max_steps = 1000});
   CHECK_THROWS_AS(w.run([](world&) -> task<> {
     while (!leat::this_task::stop_requested()) {
@@ -205,11 +192,11 @@ TEST_CASE("world: a run without an end is ended", "[sim]") {
                   leat::sim::step_limit_exceeded);
 }
 
-TEST_CASE("world: run() throws the exception of the body", "[sim]") {
+TEST_CASE("world: run() throws the exception of the body") {
   CHECK_THROWS_WITH(leat::sim::run(1,
                                    [](world&) -> task<> {
                                      co_await leat::sleep_for(1s);
-                                     throw leat::failure(leat::errc::data_loss, "a.txt");
+                                     throw leat::failure(errc::data_loss, "a.txt");
                                    }),
                     Catch::Contains("a.txt"));
 }
@@ -221,7 +208,7 @@ std::size_t items_of_a_race(std::uint64_t seed, double preemption) {
   world w(seed, {.threads = 2, .preemption = preemption});
   w.run([&items](world& here) -> task<> {
     leat::fifo_queue<int> q(8, "q");
-    leat::task_group group;
+    task_group group;
     const auto add_if_empty = [](leat::fifo_queue<int>& to) -> task<> {
       if (to.size() == 0) static_cast<void>(to.try_push(1));
       co_return;
@@ -235,7 +222,7 @@ std::size_t items_of_a_race(std::uint64_t seed, double preemption) {
   return items;
 }
 
-TEST_CASE("world: a thread is pre-empted at locks, between two suspensions", "[sim]") {
+TEST_CASE("world: a thread is pre-empted at locks, between two suspensions") {
   std::size_t races = 0;
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     if (items_of_a_race(seed, 0.2) == 2) ++races;
@@ -262,14 +249,13 @@ task<> rethrow_with_locks(leat::fifo_queue<int>& q, int number, int& right) {
   }
 }
 
-TEST_CASE("world: exceptions of threads that are pre-empted while handling them do not mix",
-          "[sim]") {
+TEST_CASE("world: exceptions of threads that are pre-empted while handling them do not mix") {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     int right = 0;
     leat::sim::run(seed,
                    [&right](world& here) -> task<> {
                      leat::fifo_queue<int> q(8, "q");
-                     leat::task_group group;
+                     task_group group;
                      for (int i = 0; i < 3; ++i) {
                        group.spawn_on(here.thread(static_cast<std::size_t>(i)),
                                       rethrow_with_locks(q, i, right));
@@ -283,8 +269,7 @@ TEST_CASE("world: exceptions of threads that are pre-empted while handling them 
 }
 
 TEST_CASE(
-    "world: a failure while a thread is pre-empted ends the run, and the world can be used again",
-    "[sim]") {
+    "world: a failure while a thread is pre-empted ends the run, and the world can be used again") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     world w(seed, {.threads = 3, .preemption = 0.5});
     w.always("is false later", [&w] { return w.steps() < 10; });
@@ -297,7 +282,7 @@ TEST_CASE(
     };
     CHECK_THROWS_AS(w.run([&](world& here) -> task<> {
       leat::fifo_queue<int> q(8, "q");
-      co_await leat::with_task_group([&](leat::task_group& group) -> task<> {
+      co_await leat::with_task_group([&](task_group& group) -> task<> {
         for (std::size_t i = 0; i < 3; ++i) group.spawn_on(here.thread(i), busy(q));
         co_return;
       });
@@ -307,7 +292,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("world: reports a value that falls", "[sim]") {
+TEST_CASE("world: reports a value that falls") {
   world w(1);
   std::uint64_t reached = 5;
   w.never_falls("reached", [&] { return reached; });
@@ -324,7 +309,7 @@ TEST_CASE("world: reports a value that falls", "[sim]") {
                     Catch::Contains("reached never decreases"));
 }
 
-TEST_CASE("world: reports a checkpoint above the acknowledged value", "[sim]") {
+TEST_CASE("world: reports a checkpoint above the acknowledged value") {
   world w(1);
   std::uint64_t saved = 0;
   std::uint64_t done = 0;
@@ -341,7 +326,7 @@ TEST_CASE("world: reports a checkpoint above the acknowledged value", "[sim]") {
                     Catch::Contains("checkpoint does not exceed the acknowledged value"));
 }
 
-TEST_CASE("world: setting the wall clock moves no timer", "[sim]") {
+TEST_CASE("world: setting the wall clock moves no timer") {
   int forward = 0;
   int back = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -363,7 +348,7 @@ TEST_CASE("world: setting the wall clock moves no timer", "[sim]") {
   CHECK(back > 50);
 }
 
-TEST_CASE("world: the wall clock can jump at each advance of time", "[sim]") {
+TEST_CASE("world: the wall clock can jump at each advance of time") {
   const auto thrice = [](world&) -> task<> {
     for (int i = 0; i < 3; ++i) co_await leat::sleep_for(1s);
   };
@@ -383,7 +368,7 @@ TEST_CASE("world: the wall clock can jump at each advance of time", "[sim]") {
   CHECK(n == 5);
 }
 
-TEST_CASE("world: random numbers of the program are independent of its decisions", "[sim]") {
+TEST_CASE("world: random numbers of the program are independent of its decisions") {
   int alike = 0;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     world w(seed);
@@ -393,7 +378,7 @@ TEST_CASE("world: random numbers of the program are independent of its decisions
   CHECK(alike < 600);
 }
 
-TEST_CASE("world: scoped() checks invariants until the end of its scope", "[sim]") {
+TEST_CASE("world: scoped() checks invariants until the end of its scope") {
   world w(1);
   bool alive = false;
   int asked = 0;
@@ -416,7 +401,7 @@ TEST_CASE("world: scoped() checks invariants until the end of its scope", "[sim]
   CHECK_THROWS_AS(w.run([&](world&) { return body(false); }), leat::sim::invariant_violation);
 }
 
-TEST_CASE("world: reports error and seed if a failed run does not finish", "[sim]") {
+TEST_CASE("world: reports error and seed if a failed run does not finish") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::run(17,
                    [](world&) -> task<> {
@@ -428,7 +413,7 @@ TEST_CASE("world: reports error and seed if a failed run does not finish", "[sim
                        Catch::Contains("a stop request did not end it"));
 }
 
-TEST_CASE("world: reports a coroutine frame that survives the run", "[sim]") {
+TEST_CASE("world: reports a coroutine frame that survives the run") {
   std::vector<task<>> kept;
   const auto keep_one = [&kept](world&) -> task<> {
     kept.push_back([]() -> task<> { co_return; }());
@@ -449,11 +434,11 @@ struct forgetful_coordinator {
   [[nodiscard]] std::string name() const { return "forgetful"; }
   [[nodiscard]] bool should_stop() const noexcept { return stopped; }
   void raise_requested_exception() const {
-    if (raised > 0) throw leat::failure(leat::errc::aborted, std::to_string(raised));
+    if (raised > 0) throw leat::failure(errc::aborted, std::to_string(raised));
   }
 };
 
-TEST_CASE("world: reports a coordinator that changes its first error", "[sim]") {
+TEST_CASE("world: reports a coordinator that changes its first error") {
   forgetful_coordinator wrong;
   world w(1);
   w.add_invariants(wrong);
@@ -469,19 +454,13 @@ TEST_CASE("world: reports a coordinator that changes its first error", "[sim]") 
   w.run([](world& here) -> task<> {
     leat::coordinator coord("real");
     here.add_invariants(coord);
-    coord.request_stop(std::make_exception_ptr(leat::failure(leat::errc::aborted, "first")));
+    coord.request_stop(std::make_exception_ptr(leat::failure(errc::aborted, "first")));
     co_await leat::sleep_for(1s);
-    coord.request_stop(std::make_exception_ptr(leat::failure(leat::errc::aborted, "second")));
+    coord.request_stop(std::make_exception_ptr(leat::failure(errc::aborted, "second")));
     co_await leat::sleep_for(1s);
     here.clear_invariants();
     CHECK_THROWS_WITH(coord.raise_requested_exception(), "first: aborted");
-    std::string what;
-    try {
-      co_await coord.join();
-    } catch (const leat::failure& e) {
-      what = e.what();
-    }
-    CHECK(what == "first: aborted");
+    CHECK(co_await message_of<leat::failure>(coord.join()) == "first: aborted");
   });
 }
 

@@ -1,22 +1,21 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
 
-#include "leat/codec/compression/inflater.hpp"
+#include "leat/codec/compression/decompressor.hpp"
 
 namespace leat_test {
 
 /// The result of inflating a whole stream.
 struct inflated {
-  leat::inflate_result result;  ///< complete, truncated, or the failure
+  leat::decompression_result result;  ///< complete, truncated, or the failure
   std::string text;
 };
 
 /// Inflates a stream in pieces of `piece` bytes into an output of `room` bytes at a time.
-inline inflated inflate_all(leat::inflater& inflater, std::string_view stream,
+inline inflated inflate_all(leat::decompressor& decoder, std::string_view stream,
                             std::size_t piece = SIZE_MAX, std::size_t room = 4096) {
   inflated all;
   std::string out(room, '\0');
@@ -25,22 +24,21 @@ inline inflated inflate_all(leat::inflater& inflater, std::string_view stream,
     std::string_view in = stream.substr(0, piece);
     stream.remove_prefix(in.size());
     do {
-      all.result = inflater.inflate(leat::as_bytes(in), to);
+      all.result = decoder.decompress(leat::as_bytes(in), to);
       in.remove_prefix(all.result.consumed);
       all.text.append(out, 0, all.result.produced);
       if (all.result.failed()) return all;
-    } while (all.result.status == leat::inflate_status::output_full);
+    } while (all.result.status == leat::decompression_status::output_full);
     if (stream.empty()) break;
   }
-  all.result = inflater.finish();
+  all.result = decoder.finish();
   return all;
 }
 
 inline inflated inflate_all(leat::compression format, std::string_view stream,
                             std::size_t piece = SIZE_MAX, std::size_t room = 4096,
-                            const leat::inflate_options& options = {}) {
-  leat::inflater inflater(format, options);
-  return inflate_all(inflater, stream, piece, room);
+                            const leat::decompression_options& options = {}) {
+  return inflate_all(*leat::make_decompressor(format, options), stream, piece, room);
 }
 
 }  // namespace leat_test

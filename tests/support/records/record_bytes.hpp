@@ -33,7 +33,7 @@ inline std::string header_of(std::uint64_t length) {
 inline std::optional<std::string> plain_of(leat::compression format, std::string_view bytes) {
   if (format == leat::compression::none) return std::string(bytes);
   const inflated all = inflate_all(format, bytes);
-  if (all.result.status != leat::inflate_status::complete) return std::nullopt;
+  if (all.result.status != leat::decompression_status::complete) return std::nullopt;
   return all.text;
 }
 

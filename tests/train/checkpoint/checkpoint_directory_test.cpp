@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/base/error.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/sim/world/world.hpp"
@@ -178,7 +178,7 @@ TEST_CASE("restore_order: the chosen checkpoint, then earlier ones", "[train]") 
 TEST_CASE("checkpoint_exists: true from save to remove, and the times [73]", "[train]") {
   const temp_dir dir;
   const std::string a = dir / "a";
-  leat::sync_wait([](std::string path, std::string missing, const temp_dir& d) -> task<void> {
+  leat::block_on([](std::string path, std::string missing, const temp_dir& d) -> task<void> {
     CHECK_FALSE(co_await leat::checkpoint_exists(path));
     d.write("a", "1");
     CHECK(co_await leat::checkpoint_exists(path));

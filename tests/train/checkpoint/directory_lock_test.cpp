@@ -10,7 +10,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
@@ -67,7 +67,7 @@ TEST_CASE("directory_lock: does not write through a symbolic link", "[train]") {
   for (const char* target : {"victim", "none", "checkpoint.lock"}) {
     std::filesystem::remove(dir / "checkpoint.lock");
     std::filesystem::create_symlink(target, dir / "checkpoint.lock");
-    const outcome o = outcome_of([&] { leat::sync_wait(take(dir.path())); });
+    const outcome o = outcome_of([&] { leat::block_on(take(dir.path())); });
     CHECK(o.code == errc::failed_precondition);
     CHECK(contains(o.text, dir / "checkpoint.lock: symbolic link"));
   }
@@ -181,7 +181,7 @@ TEST_CASE("directory_lock: is free after a crash", "[train]") {
 TEST_CASE("directory_lock: rejects a second lock of one process, in real files", "[train]") {
   const temp_dir dir;
   const std::string place = dir / "new" + "/train/";
-  leat::sync_wait([](std::string at) -> task<void> {
+  leat::block_on([](std::string at) -> task<void> {
     directory_lock lock = co_await directory_lock::acquire(at);
     const outcome o = co_await outcome_of(take(at));
     CHECK(o.code == errc::failed_precondition);
@@ -197,7 +197,7 @@ TEST_CASE("directory_lock: a killed holder releases it", "[train]") {
   REQUIRE(::pipe(ends) == 0);
   const pid_t child = ::fork();
   if (child == 0) {
-    leat::sync_wait([](std::string at, int tell) -> task<void> {
+    leat::block_on([](std::string at, int tell) -> task<void> {
       const directory_lock lock = co_await directory_lock::acquire(at);
       if (::write(tell, "!", 1) == 1) ::pause();
     }(dir.path(), ends[1]));
@@ -205,12 +205,12 @@ TEST_CASE("directory_lock: a killed holder releases it", "[train]") {
   }
   char byte = 0;
   REQUIRE(::read(ends[0], &byte, 1) == 1);
-  const outcome o = outcome_of([&] { leat::sync_wait(take(dir.path())); });
+  const outcome o = outcome_of([&] { leat::block_on(take(dir.path())); });
   CHECK(o.code == errc::failed_precondition);
   CHECK(contains(o.text, "locked by process " + std::to_string(child) + " on host "));
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
-  leat::sync_wait(take(dir.path()));
+  leat::block_on(take(dir.path()));
   ::close(ends[0]);
   ::close(ends[1]);
 }
@@ -218,7 +218,7 @@ TEST_CASE("directory_lock: a killed holder releases it", "[train]") {
 TEST_CASE("directory_lock: names a file that is in the way of the directory", "[train]") {
   const temp_dir dir;
   dir.write("file", "");
-  const outcome o = outcome_of([&] { leat::sync_wait(take(dir / "file" + "/train")); });
+  const outcome o = outcome_of([&] { leat::block_on(take(dir / "file" + "/train")); });
   CHECK(o.code == errc::failed_precondition);
   CHECK(contains(o.text, dir / "file"));
 }

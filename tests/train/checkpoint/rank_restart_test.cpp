@@ -11,13 +11,13 @@
 #include "leat/base/error.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/train/checkpoint/checkpoint_directory.hpp"
-#include "leat/train/monitored/checkpoint_saver_hook.hpp"
 #include "leat/train/monitored/monitored_session.hpp"
-#include "leat/train/supervisor/session_manager.hpp"
+#include "leat/train/monitored/standard_hooks.hpp"
 #include "leat/train/supervisor/supervisor.hpp"
 #include "support/effort.hpp"
 #include "support/outcome_of.hpp"
 #include "train/checkpoint/saver_support.hpp"
+#include "train/supervisor/session_manager.hpp"
 
 namespace rank_restart_test {
 
@@ -111,15 +111,16 @@ TEST_CASE("session_manager: a wait for a checkpoint rejects rank_directories", "
     const names before = checkpoints_in(here);
     program p;
     saver s = co_await saver::open("/0", p.what, in_step(p));
-    leat::session_manager m;
-    const auto wait = [](leat::session_manager& with, saver& from, bool as_chief) -> task<> {
-      leat::restore_source source;
+    leat::detail::session_manager m;
+    const auto wait = [](leat::detail::session_manager& with, saver& from,
+                         bool as_chief) -> task<> {
+      leat::detail::restore_source source;
       source.from = &from;
       source.wait_for_checkpoint = as_chief;
       if (as_chief) {
         co_await with.prepare_session(std::move(source));
       } else {
-        co_await with.wait_for_session({}, std::move(source));
+        co_await with.wait_for_session(leat::duration::max(), std::move(source));
       }
     };
     for (const bool as_chief : {false, true}) {

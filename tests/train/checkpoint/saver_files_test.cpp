@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/base/error.hpp"
 #include "leat/train/checkpoint/checkpoint_directory.hpp"
 #include "leat/train/checkpoint/saver.hpp"
@@ -27,7 +27,7 @@ TEST_CASE("saver: in real files, small values and large ones", "[train]") {
   std::vector<std::string> many(2000, "a text of its own");
   p.what.add("large", large);
   for (std::size_t i = 0; i < many.size(); ++i) p.what.add("text " + std::to_string(i), many[i]);
-  leat::sync_wait([](std::string at, program& of) -> task<void> {
+  leat::block_on([](std::string at, program& of) -> task<void> {
     saver s = co_await saver::open(at, of.what, of.options());
     co_await save_all(s, of, 1, 2, 3, 4, 5, 6, 7);
     CHECK(s.last_checkpoints().size() == 5);
@@ -35,7 +35,7 @@ TEST_CASE("saver: in real files, small values and large ones", "[train]") {
   large.clear();
   for (std::string& text : many) text.clear();
   p.m.set(0);
-  leat::sync_wait([](std::string at, program& of) -> task<void> {
+  leat::block_on([](std::string at, program& of) -> task<void> {
     saver s = co_await saver::open(at, of.what, of.options());
     const auto path = co_await s.restore_latest();
     CHECK(path == at + "/model.ckpt-7");
@@ -57,8 +57,8 @@ TEST_CASE("saver: without copies, and without fsync", "[train]") {
   o.durable = false;
   std::vector<double> large(300'000, 1.5);
   p.what.add("large", large);
-  leat::sync_wait([](std::string at, program& of, leat::saver_options opt,
-                     std::vector<double>& values) -> task<void> {
+  leat::block_on([](std::string at, program& of, leat::saver_options opt,
+                    std::vector<double>& values) -> task<void> {
     saver s = co_await saver::open(at, of.what, opt);
     const std::string path = co_await save(s, of, 3);
     of.m.set(4);

@@ -1,6 +1,6 @@
 // Checkpoints between runs.
 
-#include "leat/train/monitored/checkpoint_saver_hook.hpp"
+#include "leat/train/monitored/standard_hooks.hpp"
 
 #include <chrono>
 #include <utility>

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "leat/train/monitored/function_hook.hpp"
 #include "leat/train/monitored/monitored_session.hpp"
+#include "leat/train/monitored/standard_hooks.hpp"
 #include "train/supervised.hpp"
 
 // A program in a monitored session, in a simulated world.

@@ -6,7 +6,7 @@
 #include <functional>
 #include <limits>
 
-#include "leat/train/monitored/stop_at_step_hook.hpp"
+#include "leat/train/monitored/standard_hooks.hpp"
 #include "train/monitored/monitored.hpp"
 
 namespace monitored_close_test {

@@ -8,9 +8,8 @@
 #include "leat/async/task_group.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
-#include "leat/train/monitored/checkpoint_saver_hook.hpp"
 #include "leat/train/monitored/monitored_session.hpp"
-#include "leat/train/monitored/stop_at_step_hook.hpp"
+#include "leat/train/monitored/standard_hooks.hpp"
 #include "support/effort.hpp"
 #include "train/monitored/monitored.hpp"
 

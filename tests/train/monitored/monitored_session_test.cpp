@@ -9,8 +9,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/pipeline/metrics/stage_metrics.hpp"
 #include "leat/queue/fifo_queue.hpp"
-#include "leat/train/monitored/checkpoint_saver_hook.hpp"
-#include "leat/train/monitored/stop_at_step_hook.hpp"
+#include "leat/train/monitored/standard_hooks.hpp"
 #include "leat/train/summary/event_reader.hpp"
 #include "train/monitored/monitored.hpp"
 

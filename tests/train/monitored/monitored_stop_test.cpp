@@ -6,8 +6,7 @@
 #include <stdexcept>
 
 #include "leat/async/task_group.hpp"
-#include "leat/train/monitored/checkpoint_saver_hook.hpp"
-#include "leat/train/monitored/nan_hook.hpp"
+#include "leat/train/monitored/standard_hooks.hpp"
 #include "train/monitored/monitored.hpp"
 
 namespace monitored_stop_test {

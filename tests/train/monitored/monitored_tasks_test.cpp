@@ -8,7 +8,7 @@
 #include <string>
 
 #include "leat/async/task_group.hpp"
-#include "leat/train/monitored/step_waiter_hook.hpp"
+#include "leat/train/monitored/standard_hooks.hpp"
 #include "train/monitored/monitored.hpp"
 
 namespace monitored_tasks_test {

@@ -7,14 +7,7 @@
 #include <utility>
 
 #include "leat/async/task_group.hpp"
-#include "leat/train/monitored/checkpoint_saver_hook.hpp"
-#include "leat/train/monitored/function_hook.hpp"
-#include "leat/train/monitored/logging_hook.hpp"
-#include "leat/train/monitored/nan_hook.hpp"
-#include "leat/train/monitored/step_counter_hook.hpp"
-#include "leat/train/monitored/step_waiter_hook.hpp"
-#include "leat/train/monitored/stop_at_step_hook.hpp"
-#include "leat/train/monitored/summary_saver_hook.hpp"
+#include "leat/train/monitored/standard_hooks.hpp"
 #include "leat/train/summary/event_reader.hpp"
 #include "train/monitored/hooked.hpp"
 

@@ -9,7 +9,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/base/error.hpp"
 #include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/sim/world/world.hpp"
@@ -260,9 +260,9 @@ TEST_CASE("event_reader: a directory that links lead to again is one run, with i
                                      {"nowhere", "missing"}}) {
     std::filesystem::create_symlink(target, d / name);
   }
-  const texts runs = leat::sync_wait(leat::find_event_runs(d.path()));
+  const texts runs = leat::block_on(leat::find_event_runs(d.path()));
   CHECK(runs == texts{d.path(), d / "b", d / "b/near"});
-  const texts of_link = leat::sync_wait(leat::find_event_runs(d / "x"));
+  const texts of_link = leat::block_on(leat::find_event_runs(d / "x"));
   CHECK(of_link == texts{d / "x", d / "x/b", d / "x/b/near"});
 }
 

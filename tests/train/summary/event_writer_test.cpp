@@ -10,8 +10,8 @@
 #include <catch2/catch.hpp>
 #include <unistd.h>
 
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/loop/runtime.hpp"
-#include "leat/async/loop/sync_wait.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
@@ -120,7 +120,7 @@ TEST_CASE("event_writer: two writers in one second use two files without loss [8
 
 TEST_CASE("event_writer: the file name has host, process and wall time [82]", "[train]") {
   const temp_dir dir;
-  leat::sync_wait([](std::string at) -> task<> {
+  leat::block_on([](std::string at) -> task<> {
     auto writer = co_await event_writer::open(at);
     CHECK(std::filesystem::is_empty(at));  // the first event creates the file
     co_await writer.add_scalar("a", 1, 1);

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/train/supervisor/supervisor.hpp"
 #include "support/temp_dir.hpp"
 #include "train/supervised.hpp"
@@ -99,8 +99,8 @@ leat::supervisor_options in_files(learner& l, const std::string& directory) {
 
 // Runs a supervisor with a body that only calls a function. Returns the message of its exception.
 std::string run(leat::supervisor_options o, std::function<void()> body, leat::duration max_wait) {
-  return leat::sync_wait([](leat::supervisor_options options, std::function<void()> call,
-                            leat::duration wait) -> task<std::string> {
+  return leat::block_on([](leat::supervisor_options options, std::function<void()> call,
+                           leat::duration wait) -> task<std::string> {
     supervisor sv(std::move(options));
     const std::function<task<>()> calling = [&]() -> task<> {
       call();

@@ -4,7 +4,7 @@
 #include <string>
 #include <thread>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/train/monitored/monitored_session.hpp"
@@ -49,10 +49,10 @@ TEMPLATE_TEST_CASE("supervisor: the next job resumes after the event loop was de
     }
     REQUIRE(l.step >= 6);
     loop.end();
-    CHECK_THROWS_AS(group.wait_join(), leat::failure);
+    CHECK_THROWS_AS(leat::block_on(group.join()), leat::failure);
   }
   learner l;
-  leat::sync_wait([](learner& next, std::string where) -> task<> {
+  leat::block_on([](learner& next, std::string where) -> task<> {
     supervisor sv(next.options(std::move(where)));
     co_await sv.managed([]() -> task<> { co_return; });
   }(l, logdir));

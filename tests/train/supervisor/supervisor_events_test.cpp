@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "leat/train/summary/event_reader.hpp"
-#include "leat/train/supervisor/session_manager.hpp"
 #include "leat/train/supervisor/supervisor.hpp"
 #include "train/supervised.hpp"
 
@@ -237,27 +236,6 @@ TEST_CASE("supervisor: finds the step in the registry [37]", "[train]") {
     o.global_step = [] { return 5; };
     CHECK(supervisor(o).global_step() == 5);
     co_return;
-  });
-}
-
-TEST_CASE("supervisor: uses the functions of a given session_manager [38]", "[train]") {
-  in_world([](leat::sim::world&) -> task<> {
-    words called;
-    const auto note = [&](std::string name) {
-      return [&called, name](session&) -> task<void> {
-        called.push_back(name);
-        co_return;
-      };
-    };
-    leat::session_manager_options theirs;
-    theirs.init = note("theirs");
-    learner l;
-    leat::supervisor_options o = l.options();
-    o.sessions.init = note("ours");
-    o.manager = std::make_shared<leat::session_manager>(theirs);
-    supervisor sv(std::move(o));
-    co_await sv.managed([]() -> task<> { co_return; });
-    CHECK((called == words{"theirs"}));
   });
 }
 

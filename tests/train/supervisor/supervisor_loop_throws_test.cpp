@@ -7,7 +7,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "pipeline/lines_pipeline.hpp"
 #include "support/error_of.hpp"
@@ -45,8 +45,8 @@ TEST_CASE("supervisor: managed() throws the error of a loop with step()", "[trai
     };
     co_await sv.managed(body);
   };
-  CHECK(error_of([&] { leat::sync_wait(train(false)); }) == own_error);
-  CHECK(error_of([&] { leat::sync_wait(train(true)); }) == own_error);
+  CHECK(error_of([&] { leat::block_on(train(false)); }) == own_error);
+  CHECK(error_of([&] { leat::block_on(train(true)); }) == own_error);
 }
 
 }  // namespace supervisor_loop_throws_test

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include <leat/async/loop/sync_wait.hpp>
+#include <leat/async/loop/block_on.hpp>
 #include <leat/async/task_group.hpp>
 #include <leat/async/this_task.hpp>
 #include <leat/base/error.hpp>
@@ -19,6 +19,7 @@
 #include <leat/io/file/file.hpp>
 
 #include "command/commands.hpp"
+#include "leat/io/backend/get_file_backend.hpp"
 #include "report/ring_probe.hpp"
 #include "terminal/numbers.hpp"
 #include "terminal/option_types.hpp"
@@ -193,7 +194,7 @@ void print(const pattern& how, const measurement& m, program& p) {
 
 void run_bench(const bench_options& options, program& p) {
   // Checked first, because opening a pipe waits for a writer.
-  leat::sync_wait(require_measurable(options.path, std::size_t{256} << 10));
+  leat::block_on(require_measurable(options.path, std::size_t{256} << 10));
   if (!p.json) {
     backend_in_use();  // selects the backend
     p.out.write("leat reads through " + leat::file_backend_reason() + "\n\n");
@@ -206,8 +207,8 @@ void run_bench(const bench_options& options, program& p) {
     try {
       bool warm = false;
       for (const pattern& how : patterns(backend)) {
-        if (how.cached && !std::exchange(warm, true)) leat::sync_wait(warm_up(options.path));
-        print(how, leat::sync_wait(measure(options, how)), p);
+        if (how.cached && !std::exchange(warm, true)) leat::block_on(warm_up(options.path));
+        print(how, leat::block_on(measure(options, how)), p);
       }
     } catch (const leat::failure& e) {
       if (e.code() != leat::errc::unavailable) throw;

@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include <leat/async/loop/sync_wait.hpp>
+#include <leat/async/loop/block_on.hpp>
 #include <leat/base/error.hpp>
 #include <leat/train/checkpoint/checkpoint_directory.hpp>
 #include <leat/train/checkpoint/directory_lock.hpp>
@@ -265,10 +265,10 @@ void run_checkpoints(const checkpoints_options& options, program& p) {
   if (!std::filesystem::is_directory(options.directory)) {
     throw leat::failure(leat::errc::not_found, options.directory + ": not a directory");
   }
-  if (options.keep > 0) return leat::sync_wait(prune(options, p));
+  if (options.keep > 0) return leat::block_on(prune(options, p));
   std::optional<leat::checkpoint_state> state;
   try {
-    leat::sync_wait(read_state(options.directory, state));
+    leat::block_on(read_state(options.directory, state));
   } catch (const leat::failure& e) {
     p.report(options.directory, describe(std::current_exception()));
   }

@@ -235,7 +235,7 @@ leat::task<> copy_file(std::string path, const conversion& c) {
     case format::lines:
       return copy_file_with<leat::line_reader>(path, make_line_options(c.options), c);
     case format::csv: return copy_rows(path, c);
-    case format::tfrecord: break;
+    default: break;
   }
   return copy_file_with<leat::tfrecord_reader>(path, records, c);
 }
@@ -338,13 +338,13 @@ void run_convert(convert_options& options, program& p) {
   print(result, paths, p, to_stdout);
 }
 
-const std::map<std::string, format> format_names{{"tfrecord", format::tfrecord},
-                                                 {"lines", format::lines},
-                                                 {"fixed", format::fixed},
-                                                 {"csv", format::csv}};
-const std::map<std::string, leat::compression> compression_names{{"none", leat::compression::none},
-                                                                 {"zlib", leat::compression::zlib},
-                                                                 {"gzip", leat::compression::gzip}};
+const auto compression_names = [] {
+  std::map<std::string, leat::compression> names;
+  for (const auto& [name, type] : compressions()) {
+    if (type) names.emplace(name, *type);
+  }
+  return names;
+}();
 
 char parse_delimiter(const std::string& text) {
   if (text == "tab" || text == "\\t") return '\t';
@@ -357,7 +357,7 @@ char parse_delimiter(const std::string& text) {
 }
 
 void add_input_options(CLI::App& command, convert_options& o) {
-  add_choice(command, "--from", o.from, format_names,
+  add_choice(command, "--from", o.from, written_formats(),
              "Read this format: tfrecord, lines, csv or fixed\n"
              "(default: from the file name)")
       ->type_name("FORMAT");
@@ -405,7 +405,7 @@ void add_output_options(CLI::App& command, convert_options& o) {
                              "With several output files, PATH is the beginning of their names, as "
                              "in PATH-00003-of-00010.tfrecord."))
       ->required();
-  add_choice(command, "--to", o.to, format_names,
+  add_choice(command, "--to", o.to, written_formats(),
              "Write this format: tfrecord, lines, csv or fixed\n"
              "(default: from the file name, or tfrecord)")
       ->type_name("FORMAT");

@@ -23,7 +23,7 @@
 #include <fmt/format.h>
 
 #include <leat/base/error.hpp>
-#include <leat/io/backend/file_backend.hpp>
+#include <leat/io/backend/get_file_backend.hpp>
 #include <leat/version.hpp>
 
 #include "command/commands.hpp"

@@ -12,19 +12,20 @@
 
 #include <fmt/format.h>
 
-#include <leat/async/loop/sync_wait.hpp>
+#include <leat/async/loop/block_on.hpp>
 #include <leat/base/error.hpp>
 #include <leat/io/file/match_files.hpp>
 #include <leat/io/reader/quarantine_log.hpp>
 #include <leat/io/reader/whole_file_reader.hpp>
 #include <leat/pipeline/metrics/stage_metrics.hpp>
+#include <leat/pipeline/plan/build_pipeline.hpp>
 
 #include "command/commands.hpp"
 #include "input/corruption_count.hpp"
 #include "input/file_probe.hpp"
 #include "input/paths.hpp"
 #include "plan/batch_sink.hpp"
-#include "plan/build_pipeline.hpp"
+#include "plan/declared_plan.hpp"
 #include "plan/run_report.hpp"
 #include "terminal/numbers.hpp"
 #include "terminal/option_types.hpp"
@@ -59,76 +60,64 @@ void report_toml_error(const toml_error& m, const run_options& options, program&
 }
 
 // Standard input can be read only once.
-void reject_shared_standard_input(const run_options& options, const source_plan& source) {
+void reject_shared_standard_input(const run_options& options, const declared_plan& plan) {
   if (!is_standard_input(resolve_path(options.path))) return;
-  if (std::ranges::none_of(source.files(), is_standard_input)) return;
+  if (std::ranges::none_of(plan.files(), is_standard_input)) return;
   throw usage_error(
       "-: standard input is both the declaration and a file of its source: pass the declaration as "
       "a file");
 }
 
 // Returns the plan, or nothing after it has reported the errors.
-std::optional<pipeline_plan> read_plan(const run_options& options, program& p) {
-  const std::string text = leat::sync_wait(read_text(resolve_path(options.path)));
+std::optional<declared_plan> read_plan(const run_options& options, program& p) {
+  const std::string text = leat::block_on(read_text(resolve_path(options.path)));
   toml_errors found;
-  pipeline_plan plan;
+  declared_plan plan;
   try {
     plan = make_plan(parse_toml(text), options.overrides, found);
-    if (found.empty()) static_cast<void>(build_pipeline(plan, {}, {}, {}));
   } catch (const toml_error& m) {
     found.push_back(m);
   }
   if (found.empty()) {
-    reject_shared_standard_input(options, plan.source);
+    reject_shared_standard_input(options, plan);
     return plan;
   }
   for (const toml_error& m : found) report_toml_error(m, options, p);
   return std::nullopt;
 }
 
+leat::world_rank world_of(const declared_plan& plan) {
+  return std::visit([](const auto& source) { return common_options(source).world; },
+                    plan.pipeline.source);
+}
+
 // The library rejects this too, but with a code that does not mean an error in the declaration.
-leat::task<> check_ranks(const source_plan& source) {
-  const std::uint64_t ranks = std::visit(
-      []<class From>(const From& from) -> std::uint64_t {
-        if constexpr (std::is_same_v<From, indexed_source>) {
-          return 1;  // distributes records, not files
-        } else {
-          return from.world.world_size;
-        }
-      },
-      source.from);
-  if (ranks == 1) co_return;
-  const std::vector<std::string> files = co_await leat::match_files(source.files());
+leat::task<> check_ranks(const declared_plan& plan) {
+  const std::uint64_t ranks = world_of(plan).world_size;
+  const bool distributes_files = leat::format_of(plan.pipeline.source) != format::indexed;
+  if (ranks == 1 || !distributes_files) co_return;
+  const std::vector<std::string> files = co_await leat::match_files(plan.files());
   if (files.empty() || files.size() >= ranks) co_return;
-  throw toml_error{source.where,
-                   fmt::format("[source]: {} for {} ranks: each rank needs at least one file",
-                               count_text(files.size(), "file"), ranks)};
+  throw leat::plan_error(0, "",
+                         fmt::format("[source]: {} for {} ranks: each rank needs at least one file",
+                                     count_text(files.size(), "file"), ranks));
 }
 
 // Bytes that this rank reads in all epochs; 0 if unknown.
-leat::task<std::uint64_t> bytes_to_read(const source_plan& source) {
-  const double times = std::visit(
-      [](const auto& from) {
-        return from.num_epochs ? static_cast<double>(*from.num_epochs) /
-                                     static_cast<double>(from.world.world_size)
-                               : 0;
-      },
-      source.from);
-  if (times == 0) co_return 0;
-  const std::vector<std::string> files = co_await leat::match_files(source.files());
+leat::task<std::uint64_t> bytes_to_read(const declared_plan& plan) {
+  const std::optional<std::uint64_t> epochs = std::visit(
+      [](const auto& source) { return common_options(source).num_epochs; }, plan.pipeline.source);
+  if (!epochs) co_return 0;
+  const double times =
+      static_cast<double>(*epochs) / static_cast<double>(world_of(plan).world_size);
+  const std::vector<std::string> files = co_await leat::match_files(plan.files());
   co_return static_cast<std::uint64_t>(times * static_cast<double>(bytes_of(files)));
 }
 
-// Bytes of a record in a file in addition to its payload.
-std::uint64_t framing_size(const source_plan& source) {
-  if (source.format == "lines") return 1;
-  return source.format == "tfrecord" || source.format == "indexed" ? 16 : 0;
-}
-
-std::size_t count_threads(const pipeline_plan& plan, const program& p) {
+std::size_t count_threads(const declared_plan& plan, const program& p) {
   if (p.jobs > 0) return p.jobs;
   const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
-  return plan.threads.value_or(std::min(plan.workers(), processors));
+  return plan.threads.value_or(std::min(plan.pipeline.workers(), processors));
 }
 
 // The schedulers for workers: all but the first, which runs the consumer.
@@ -141,30 +130,33 @@ std::vector<leat::scheduler*> get_workers(const leat::runtime& rt) {
 // One run of a pipeline.
 class pipeline_run {
  public:
-  pipeline_run(const pipeline_plan& plan, const run_options& options, program& p)
+  pipeline_run(const declared_plan& plan, const run_options& options, program& p)
       : plan_(plan), options_(options), program_(p) {}
 
   leat::task<> run(const leat::runtime& rt) {
-    co_await check_ranks(plan_.source);
+    co_await check_ranks(plan_);
     co_await reject_own_input(plan_, resolve_path(options_.path));
     std::shared_ptr<leat::quarantine_log> log;
-    if (!plan_.source.quarantine.empty()) {
-      log = co_await leat::quarantine_log::open(plan_.source.quarantine);
-    }
-    pipeline_plan plan = plan_;
-    co_await read_headers(plan);
-    batched_pipeline p =
-        build_pipeline(plan, get_workers(rt), make_corruption_reporter(report_.lost), log);
-    if (status_line::is_visible(program_.quiet)) total_ = co_await bytes_to_read(plan.source);
+    if (!plan_.quarantine.empty()) log = co_await leat::quarantine_log::open(plan_.quarantine);
+    leat::pipeline_plan plan = plan_.pipeline;
+    plan.options.workers = get_workers(rt);
+    std::visit(
+        [&](auto& source) {
+          source.reader.corruption.on_report = make_corruption_reporter(report_.lost);
+          source.reader.corruption.log = log;
+        },
+        plan.source);
+    co_await leat::read_headers(plan);
+    leat::planned_pipeline p = leat::build_pipeline(plan);
+    if (status_line::is_visible(program_.quiet)) total_ = co_await bytes_to_read(plan_);
     sink_ = co_await open_batch_sink(plan_, program_);
-    co_await std::visit([this](auto& typed) { return run_to_end(typed); }, p);
+    co_await run_to_end(p);
   }
 
   [[nodiscard]] const run_report& report() const noexcept { return report_; }
 
  private:
-  template <class Pipeline>
-  leat::task<> run_to_end(Pipeline& p) {
+  leat::task<> run_to_end(leat::planned_pipeline& p) {
     const auto stages = p.stages();
     const leat::scheduler& sched = *leat::scheduler::current();
     const leat::time_point begin = sched.now();
@@ -189,8 +181,7 @@ class pipeline_run {
     report_.add_stages(stages, elapsed);
   }
 
-  template <class Pipeline>
-  leat::task<> take_all(Pipeline& p) {
+  leat::task<> take_all(leat::planned_pipeline& p) {
     while (elements_ < options_.limit) {
       auto element = co_await p.next();
       if (!element) co_return;
@@ -199,24 +190,11 @@ class pipeline_run {
     }
   }
 
-  template <class View>
-  leat::task<> take(const leat::basic_owned_batch<View>& rows) {
-    std::size_t count = rows.size();
-    if (!plan_.is_batched()) count = std::min<std::uint64_t>(count, options_.limit - elements_);
-    if (sink_) {
-      std::vector<leat::byte_view> records;
-      records.reserve(count);
-      for (std::size_t i = 0; i < count; ++i) {
-        records.push_back(std::as_bytes(std::span(rows[i].data(), rows[i].size())));
-      }
-      co_await sink_->take(records);
-    }
-    add(plan_.is_batched() ? 1 : count, count);
-  }
-
-  leat::task<> take(const column_output& batch) {
-    if (sink_) co_await sink_->take(batch);
-    add(1, batch.records);
+  leat::task<> take(const leat::planned_batch& batch) {
+    std::size_t count = batch.size();
+    if (!plan_.is_batched) count = std::min<std::uint64_t>(count, options_.limit - elements_);
+    if (sink_) co_await sink_->take(batch, count);
+    add(plan_.is_batched ? 1 : count, count);
   }
 
   void add(std::uint64_t elements, std::uint64_t records) noexcept {
@@ -231,8 +209,8 @@ class pipeline_run {
     const auto rate = [seconds](std::uint64_t n) {
       return static_cast<std::uint64_t>(static_cast<double>(n) / seconds);
     };
-    std::string text = plan_.options.name + ": ";
-    if (plan_.is_batched()) text += count_text(elements_, "batch", "batches") + ", ";
+    std::string text = plan_.pipeline.options.name + ": ";
+    if (plan_.is_batched) text += count_text(elements_, "batch", "batches") + ", ";
     const double share = share_done(source);
     text += fmt::format("{}, {} read, {}/s, {}/s", count_text(records, "record"), size_text(bytes),
                         count_text(rate(records), "record"), size_text(rate(bytes)));
@@ -245,7 +223,7 @@ class pipeline_run {
   [[nodiscard]] double share_done(const leat::stage_metrics& source) const {
     double share = 0;
     if (total_ > 0) {
-      const std::uint64_t bytes = source.bytes() + source.records() * framing_size(plan_.source);
+      const std::uint64_t bytes = source.bytes() + source.records() * plan_.format().framing_size;
       share = static_cast<double>(bytes) / static_cast<double>(total_);
     }
     if (options_.limit < UINT64_MAX) {
@@ -254,7 +232,7 @@ class pipeline_run {
     return share;
   }
 
-  const pipeline_plan& plan_;
+  const declared_plan& plan_;
   const run_options& options_;
   program& program_;
   std::unique_ptr<batch_sink> sink_;
@@ -265,10 +243,9 @@ class pipeline_run {
 };
 
 void run_pipeline(const run_options& options, program& p) {
-  const std::optional<pipeline_plan> plan = read_plan(options, p);
+  const std::optional<declared_plan> plan = read_plan(options, p);
   if (!plan) return;
-  const std::string& read = plan->source.format;
-  p.reads_tfrecords = read == "tfrecord" || read == "indexed";
+  p.reads_tfrecords = plan->format().is_tfrecord;
   const bool to_stdout =
       plan->output.what == output_plan::kind::write && plan->output.sink.path == "-";
   if (to_stdout && p.json)
@@ -282,8 +259,8 @@ void run_pipeline(const run_options& options, program& p) {
   try {
     run_one_until_signal(static_cast<unsigned>(threads) + 1,
                          [&](const leat::runtime& rt) { return run.run(rt); });
-  } catch (const toml_error& m) {
-    report_toml_error(m, options, p);
+  } catch (const leat::plan_error& e) {
+    report_toml_error(plan->to_toml_error(e), options, p);
     return;
   }
   if (run.report().lost.regions > 0) p.set_status(status::data);

@@ -14,11 +14,14 @@
 namespace tool {
 namespace {
 
-// Checks the name and the first bytes of gzip. Those of zlib could also be the length of a record.
+// Checks the name and the first bytes.
 bool is_compressed(const std::string& path) {
   if (guess_format(path).compression != leat::compression::none) return true;
+  std::string beginning(leat::compression_sample_size, '\0');
   std::ifstream file(path, std::ios::binary);
-  return file.get() == 0x1f && file.get() == 0x8b;
+  file.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
+  beginning.resize(static_cast<std::size_t>(file.gcount()));
+  return leat::detect_tfrecord_compression(leat::as_bytes(beginning)) != leat::compression::none;
 }
 
 }  // namespace

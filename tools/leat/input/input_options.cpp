@@ -20,12 +20,13 @@ const policy_choices& damage_policies() {
 }
 
 const compression_choices& compressions() {
-  static const compression_choices all{
-      {"auto", std::nullopt},
-      {"none", leat::compression::none},
-      {"zlib", leat::compression::zlib},
-      {"gzip", leat::compression::gzip},
-  };
+  static const compression_choices all = [] {
+    compression_choices to{{"auto", std::nullopt}, {"none", leat::compression::none}};
+    for (const leat::compression_format& f : leat::compression_formats()) {
+      to.emplace(CLI::detail::to_lower(std::string(f.name)), f.type);
+    }
+    return to;
+  }();
   return all;
 }
 

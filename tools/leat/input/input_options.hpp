@@ -11,7 +11,7 @@
 
 #include <leat/async/task.hpp>
 #include <leat/codec/compression/compression.hpp>
-#include <leat/codec/compression/inflater.hpp>
+#include <leat/codec/compression/decompressor.hpp>
 #include <leat/io/reader/corruption.hpp>
 #include <leat/io/reader/tfrecord_reader.hpp>
 
@@ -32,7 +32,7 @@ struct input_options {
   std::uint64_t max_record_size = std::uint64_t{1} << 30;
   leat::corruption_policy on_damage = leat::corruption_policy::fail;
   std::uint64_t max_held = leat::corruption_options().max_held;
-  std::uint64_t max_ratio = leat::inflate_options().max_ratio;
+  std::uint64_t max_ratio = leat::decompression_options().max_ratio;
   const CLI::App* command = nullptr;  ///< the command with these options
 
   /// Adds FILE... and the options for reading. `with_policy`: also --on-damage and --max-held.
@@ -43,11 +43,11 @@ struct input_options {
   /// Sets the options that all readers have. Each report is passed to `on_report`.
   template <class Options>
   void set_reader_options(Options& how, report_function on_report) const {
-    how.compression_type = compression;
+    how.compression = compression;
     how.corruption.policy = on_damage;
     how.corruption.max_reports = UINT64_MAX;
     how.corruption.max_held = max_held;
-    how.inflate.max_ratio = max_ratio;
+    how.decompression.max_ratio = max_ratio;
     how.corruption.on_report = wrap_report_function(std::move(on_report));
   }
 

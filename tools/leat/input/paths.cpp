@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include <leat/async/loop/sync_wait.hpp>
+#include <leat/async/loop/block_on.hpp>
 #include <leat/base/error.hpp>
 #include <leat/io/file/match_files.hpp>
 #include <leat/io/index/tfrecord_index_file.hpp>
@@ -32,7 +32,7 @@ bool is_pattern(const std::string& name) {
 std::vector<std::string> expand_pattern(const std::string& pattern) {
   leat::match_options options;
   options.regular_only = true;
-  std::vector<std::string> matches = leat::sync_wait(leat::match_files({pattern}, options));
+  std::vector<std::string> matches = leat::block_on(leat::match_files({pattern}, options));
   if (!matches.empty()) return matches;
   throw leat::failure(leat::errc::not_found, pattern + ": no file matches this pattern");
 }
@@ -49,7 +49,7 @@ std::vector<std::string> expand_paths(const std::vector<std::string>& names) {
       paths.push_back(resolve_path(name));
     }
   }
-  return leat::sync_wait(leat::exclude_tfrecord_indexes(std::move(paths)));
+  return leat::block_on(leat::exclude_tfrecord_indexes(std::move(paths)));
 }
 
 std::string prefer_name(std::string pattern) {

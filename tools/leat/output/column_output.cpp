@@ -78,16 +78,6 @@ json column_json(const leat::ragged_tensor& t) {
           {"values", values_json(t.values)}};
 }
 
-std::size_t byte_size(const tensor& t) { return t.byte_size(); }
-std::size_t byte_size(const leat::sparse_tensor& t) {
-  return t.values.byte_size() + t.indices.byte_size();
-}
-std::size_t byte_size(const leat::ragged_tensor& t) {
-  std::size_t bytes = t.values.byte_size();
-  for (const tensor& level : t.row_splits) bytes += level.byte_size();
-  return bytes;
-}
-
 constexpr const char* empty_line = "\"\"";  // readers would skip a blank line
 
 // Returns true if the first line of a file makes readers decompress or decode the file. A field in
@@ -169,25 +159,17 @@ void add_feature(leat::example_builder& to, const std::string& name, const value
 
 }  // namespace
 
-std::size_t column_output::bytes() const noexcept {
-  std::size_t sum = 0;
-  for (const column& c : columns) {
-    sum += std::visit([](const auto& value) { return byte_size(value); }, c.value);
-  }
-  return sum;
-}
-
-json to_json(const column_output& batch) {
+json to_json(const leat::planned_batch& batch) {
   json columns = json::object();
-  for (const auto& [name, value] : batch.columns) {
+  for (const auto& [name, value] : batch.columns()) {
     add_member(columns, name, std::visit([](const auto& v) { return column_json(v); }, value));
   }
   return columns;
 }
 
-std::string csv_header(const std::vector<column_info>& columns, char delimiter) {
+std::string csv_header(const std::vector<leat::planned_column>& columns, char delimiter) {
   std::string line;
-  for (const column_info& c : columns) {
+  for (const leat::planned_column& c : columns) {
     if (&c != &columns.front()) line += delimiter;
     line += quote_if_needed(c.name, delimiter);
   }
@@ -195,10 +177,10 @@ std::string csv_header(const std::vector<column_info>& columns, char delimiter) 
   return line;
 }
 
-std::string csv_line(const column_output& batch, std::size_t record, char delimiter) {
+std::string csv_line(const leat::planned_batch& batch, std::size_t record, char delimiter) {
   std::string line;
-  for (const column_output::column& c : batch.columns) {
-    if (&c != &batch.columns.front()) line += delimiter;
+  for (const leat::planned_batch::column& c : batch.columns()) {
+    if (&c != &batch.columns().front()) line += delimiter;
     line += visit_values(std::get<tensor>(c.value), [&](const auto& all) {
       return quote_if_needed(fmt::format("{}", all[record]), delimiter);
     });
@@ -214,11 +196,11 @@ std::string csv_first_line(std::string line, char delimiter) {
   return '"' + line;
 }
 
-std::string make_example(const column_output& batch, std::size_t record) {
+std::string make_example(const leat::planned_batch& batch, std::size_t record) {
   leat::example_builder example;
-  for (const auto& [name, value] : batch.columns) {
+  for (const auto& [name, value] : batch.columns()) {
     const value_range r = std::visit(
-        [&](const auto& v) -> value_range { return find_values(v, record, batch.records); }, value);
+        [&](const auto& v) -> value_range { return find_values(v, record, batch.size()); }, value);
     add_feature(example, name, r);
   }
   return example.serialize();

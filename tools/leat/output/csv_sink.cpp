@@ -65,7 +65,7 @@ leat::decoded_example csv_sink::decode(leat::byte_view record) const {
   }
 }
 
-column_output csv_sink::make_row(const leat::decoded_example& example) {
+leat::planned_batch csv_sink::make_row(const leat::decoded_example& example) {
   if (example.is_sequence) {
     throw_record_error("is a tf.train.SequenceExample: csv cannot store feature lists");
   }
@@ -73,7 +73,7 @@ column_output csv_sink::make_row(const leat::decoded_example& example) {
     for (const auto& [name, v] : example.features) columns_.push_back({name, std::nullopt});
   }
   if (columns_.empty()) throw_record_error("has no features: csv needs at least one");
-  column_output row{1, {}};
+  std::vector<leat::planned_batch::column> values;
   for (column& c : columns_) {
     const auto found = example.features.find(c.name);
     if (found == example.features.end()) {
@@ -83,17 +83,18 @@ column_output csv_sink::make_row(const leat::decoded_example& example) {
           fmt::format("has no feature '{}', {}", escape_text(c.name),
                       names.empty() ? "and no other feature" : "only " + quoted_names(names)));
     }
-    row.columns.push_back({c.name, to_value(c, found->second)});
+    values.push_back({c.name, to_value(c, found->second)});
   }
-  if (ignores_other_features_ || example.features.size() == columns_.size()) return row;
+  const bool is_complete = ignores_other_features_ || example.features.size() == columns_.size();
   for (const auto& [name, v] : example.features) {
+    if (is_complete) break;
     const auto same = [&](const column& c) { return c.name == name; };
     if (std::any_of(columns_.begin(), columns_.end(), same)) continue;
     throw_record_error(fmt::format(
         "has a feature '{}', which the first record lacks: set --columns to choose the features",
         escape_text(name)));
   }
-  return row;
+  return {1, std::move(values)};
 }
 
 // An empty text is written as an empty field, so a missing text must be rejected.
@@ -125,7 +126,7 @@ void csv_sink::throw_record_error(const std::string& why) const {
 
 leat::task<> csv_sink::write_header() {
   if (!std::exchange(header_due_, false) || columns_.empty()) co_return;
-  std::vector<column_info> facts(columns_.size());
+  std::vector<leat::planned_column> facts(columns_.size());
   for (std::size_t i = 0; i < facts.size(); ++i) facts[i].name = columns_[i].name;
   co_await lines_.write(csv_header(facts, delimiter_));
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <leat/codec/example/decode_example.hpp>
+#include <leat/pipeline/plan/planned_batch.hpp>
 #include <leat/tensor/dtype.hpp>
 
 #include "input/csv_rows.hpp"
@@ -47,7 +48,7 @@ class csv_sink final : public record_sink {
   };
 
   [[nodiscard]] leat::decoded_example decode(leat::byte_view record) const;
-  [[nodiscard]] column_output make_row(const leat::decoded_example& example);
+  [[nodiscard]] leat::planned_batch make_row(const leat::decoded_example& example);
   [[nodiscard]] leat::tensor to_value(column& c, const values& v) const;
   [[noreturn]] void throw_record_error(const std::string& why) const;
   leat::task<> write_header();

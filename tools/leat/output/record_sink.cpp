@@ -26,7 +26,7 @@ namespace {
 
 leat::tfrecord_writer_options writing(const sink_options& options) {
   leat::tfrecord_writer_options how;
-  how.compression_type = options.compression;
+  how.compression = options.compression;
   how.deflate.level = options.level;
   how.index = options.index;
   return how;
@@ -231,8 +231,9 @@ class plain_sink final : public record_sink {
 // The suffix of the names of a set of files.
 std::string shard_suffix(const sink_options& options) {
   std::string suffix = leat::sharded_tfrecord_writer_options().suffix;
-  if (options.compression == leat::compression::gzip) suffix += ".gz";
-  if (options.compression == leat::compression::zlib) suffix += ".zz";
+  for (const leat::compression_format& f : leat::compression_formats()) {
+    if (f.type == options.compression) suffix += f.extensions.front();
+  }
   return suffix;
 }
 

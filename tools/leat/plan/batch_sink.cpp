@@ -18,19 +18,17 @@ class printing_sink final : public batch_sink {
  public:
   printing_sink(program& p, bool batched) : program_(p), batched_(batched) {}
 
-  leat::task<> take(std::span<const leat::byte_view> records) override {
-    if (program_.json && batched_) {
+  leat::task<> take(const leat::planned_batch& batch, std::size_t count) override {
+    if (batch.has_columns()) {
+      program_.out.write_line(
+          {{"batch", batches_++}, {"records", batch.size()}, {"columns", to_json(batch)}});
+    } else if (program_.json && batched_) {
       json list = json::array();
-      for (const leat::byte_view r : records) list.push_back(value_json(leat::as_text(r)));
+      for (std::size_t i = 0; i < count; ++i) list.push_back(value_json(leat::as_text(batch[i])));
       program_.out.write_line({{"batch", batches_++}, {"records", std::move(list)}});
-      co_return;
+    } else {
+      for (std::size_t i = 0; i < count; ++i) print(leat::as_text(batch[i]));
     }
-    for (const leat::byte_view r : records) print(leat::as_text(r));
-  }
-
-  leat::task<> take(const column_output& batch) override {
-    program_.out.write_line(
-        {{"batch", batches_++}, {"records", batch.records}, {"columns", to_json(batch)}});
     co_return;
   }
 
@@ -55,19 +53,17 @@ class printing_sink final : public batch_sink {
 // Writes files: records unchanged, columns as lines of CSV or as Examples.
 class writing_sink final : public batch_sink {
  public:
-  writing_sink(std::unique_ptr<record_sink> to, const pipeline_plan& plan)
+  writing_sink(std::unique_ptr<record_sink> to, const declared_plan& plan)
       : to_(std::move(to)), output_(plan.output), lines_(*to_, output_.delimiter) {
-    if (output_.sink.records == format::csv && output_.header) columns_ = plan.columns();
+    if (output_.sink.records == format::csv && output_.header) columns_ = plan.pipeline.columns();
   }
 
-  leat::task<> take(std::span<const leat::byte_view> records) override {
-    for (const leat::byte_view r : records) co_await to_->write(r);
-  }
-
-  leat::task<> take(const column_output& batch) override {
+  leat::task<> take(const leat::planned_batch& batch, std::size_t count) override {
     co_await write_header();
-    for (std::size_t i = 0; i < batch.records; ++i) {
-      if (output_.sink.records == format::csv) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!batch.has_columns()) {
+        co_await to_->write(batch[i]);
+      } else if (output_.sink.records == format::csv) {
         co_await lines_.write(csv_line(batch, i, output_.delimiter));
       } else {
         const std::string example = make_example(batch, i);
@@ -89,7 +85,7 @@ class writing_sink final : public batch_sink {
 
  private:
   leat::task<> write_header() {
-    const std::vector<column_info> columns = std::exchange(columns_, {});
+    const std::vector<leat::planned_column> columns = std::exchange(columns_, {});
     if (columns.empty()) co_return;
     co_await lines_.write(csv_header(columns, output_.delimiter));
   }
@@ -97,7 +93,7 @@ class writing_sink final : public batch_sink {
   const std::unique_ptr<record_sink> to_;
   const output_plan output_;
   csv_line_writer lines_;
-  std::vector<column_info> columns_;  // of the header that is not yet written
+  std::vector<leat::planned_column> columns_;  // of the header that is not yet written
 };
 
 // The log is appended to a file that exists.
@@ -108,11 +104,11 @@ void reject_quarantine(const std::string& quarantine, const std::string& use) {
 
 }  // namespace
 
-leat::task<> reject_own_input(const pipeline_plan& plan, std::string declaration) {
-  const std::string& quarantine = plan.source.quarantine;
+leat::task<> reject_own_input(const declared_plan& plan, std::string declaration) {
+  const std::string& quarantine = plan.quarantine;
   const bool writes = plan.output.what == output_plan::kind::write && plan.output.sink.path != "-";
   if (!writes && quarantine.empty()) co_return;
-  std::vector<std::string> inputs = co_await leat::match_files(plan.source.files());
+  std::vector<std::string> inputs = co_await leat::match_files(plan.files());
   inputs.push_back(std::move(declaration));
   for (const std::string& path : inputs) {
     if (writes) throw_if_replaced(path, plan.output.sink);
@@ -125,10 +121,10 @@ leat::task<> reject_own_input(const pipeline_plan& plan, std::string declaration
   }
 }
 
-leat::task<std::unique_ptr<batch_sink>> open_batch_sink(const pipeline_plan& plan, program& p) {
+leat::task<std::unique_ptr<batch_sink>> open_batch_sink(const declared_plan& plan, program& p) {
   if (plan.output.what == output_plan::kind::count) co_return nullptr;
   if (plan.output.what == output_plan::kind::print) {
-    co_return std::make_unique<printing_sink>(p, plan.is_batched());
+    co_return std::make_unique<printing_sink>(p, plan.is_batched);
   }
   std::unique_ptr<record_sink> to = co_await open_sink(plan.output.sink, p.out);
   co_return std::make_unique<writing_sink>(std::move(to), plan);

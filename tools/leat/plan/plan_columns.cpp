@@ -15,16 +15,14 @@
 #include <leat/codec/example/example_parser.hpp>
 #include <leat/codec/example/sequence_example_parser.hpp>
 
-#include "plan/pipeline_plan.hpp"
+#include "plan/declared_plan.hpp"
 #include "terminal/status.hpp"
 #include "terminal/text.hpp"
 
 namespace tool {
 namespace {
 
-using form = column_info::form;
 using leat::dtype;
-using columns = std::vector<column_output::column>;
 using dtype_choices = std::map<std::string, dtype, std::less<>>;
 
 // Returns a map from names to types.
@@ -132,47 +130,27 @@ std::string column_name(toml_table& s, std::string_view what) {
 
 // ---- CSV
 
-leat::csv_column read_csv_column(toml_table& s, std::vector<column_info>& facts) {
+leat::csv_column read_csv_column(toml_table& s) {
   leat::csv_column column;
   column.name = column_name(s, "column");
   const dtype type = read_dtype(s, csv_types);
   const auto value = read_default(s, type, {});
   column.default_value = value ? *value : leat::tensor(type, {0});
   s.reject_unknown_keys();
-  facts.push_back({column.name, type, form::scalar, std::string(leat::to_string(type))});
   return column;
 }
 
-columns named_columns(leat::tensor_tuple from) {
-  const std::vector<std::string> names(from.names().begin(), from.names().end());
-  std::vector<leat::tensor> tensors = std::move(from).take();
-  columns all;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    all.push_back({names[i], std::move(tensors[i])});
-  }
-  return all;
-}
-
-// The location of the header.
-struct header_location {
-  bool in_files = false;
-  std::optional<std::string> text;
-
-  [[nodiscard]] bool is_known() const noexcept { return in_files || text; }
-};
-
-header_location read_header(toml_table& s) {
-  header_location header;
+// The header is a text, or in the files.
+void read_header(toml_table& s, leat::csv_stage_options& to) {
   const toml_value* const v = s.find("header");
-  if (!v) return header;
+  if (!v) return;
   if (const auto* const text = v->as<std::string>()) {
-    header.text = *text;
+    to.header = *text;
   } else if (const bool* const in_files = v->as<bool>()) {
-    header.in_files = *in_files;
+    to.has_header_in_files = *in_files;
   } else {
     s.add_value_error("header", *v, "true, false or the header line");
   }
-  return header;
 }
 
 leat::csv_options read_csv_options(toml_table& s, bool has_header) {
@@ -191,69 +169,27 @@ leat::csv_options read_csv_options(toml_table& s, bool has_header) {
   return options;
 }
 
-decoder_plan::function decode_with(leat::csv_decoder decoder) {
-  return
-      [shared = std::make_shared<leat::csv_decoder>(std::move(decoder))](
-          std::span<const leat::byte_view> lines) { return named_columns(shared->decode(lines)); };
-}
-
-void read_csv(toml_table& s, decoder_plan& plan, std::string& text) {
-  const std::size_t errors_before = s.error_count();
-  const header_location header = read_header(s);
-  leat::csv_options options = read_csv_options(s, header.is_known());
-  plan.csv = options;
-  static_cast<void>(s.require("columns", "a list of tables {name, dtype, default}"));
-  std::vector<leat::csv_column> wanted;
-  for (toml_table& column : s.tables("columns", "column")) {
-    wanted.push_back(read_csv_column(column, plan.columns));
-  }
-  text = count_text(wanted.size(), "column") + (header.is_known() ? " by header" : "");
-  if (s.error_count() > errors_before) return;  // the decoder would report them again
-  if (header.text) {
-    plan.decode = decode_with(
-        leat::csv_decoder::for_header(*header.text, std::move(wanted), std::move(options)));
-    return;
-  }
-  plan.decode = decode_with(leat::csv_decoder(wanted, options));  // throws for errors
-  if (!header.in_files) return;
-  plan.for_header = [wanted, options](std::string_view line) {
-    return decode_with(leat::csv_decoder::for_header(line, wanted, options));
-  };
-}
-
 // ---- Examples
 
-// The suffix of a column that contains the number of steps.
-constexpr std::string_view length_suffix = ".length";
-
-using feature_reader = leat::feature (*)(toml_table& s, column_info& facts);
+using feature_reader = leat::feature (*)(toml_table& s);
 using feature_readers = std::map<std::string, feature_reader, std::less<>>;
 
-void set_info(column_info& facts, dtype type, form shape, std::string text) {
-  facts.type = type;
-  facts.shape = shape;
-  facts.text = fmt::format("{} {}", leat::to_string(type), text);
-}
-
-leat::feature read_fixed_len(toml_table& s, column_info& facts) {
+leat::feature read_fixed_len(toml_table& s) {
   leat::fixed_len_feature f;
   f.type = read_dtype(s, feature_types);
   const leat::shape shape = read_shape(s, "shape");
   f.shape = shape;
   f.default_value = read_default(s, f.type, shape);
-  set_info(facts, f.type, shape.rank() == 0 ? form::scalar : form::dense,
-           leat::to_string(f.shape.batch_of(leat::unknown_dimension)));
   return f;
 }
 
-leat::feature read_var_len(toml_table& s, column_info& facts) {
+leat::feature read_var_len(toml_table& s) {
   leat::var_len_feature f;
   f.type = read_dtype(s, feature_types);
-  set_info(facts, f.type, form::list, "sparse [?,?]");
   return f;
 }
 
-leat::feature read_sparse(toml_table& s, column_info& facts) {
+leat::feature read_sparse(toml_table& s) {
   leat::sparse_feature f;
   f.type = read_dtype(s, feature_types);
   if (s.require("index_keys", "the features with the indices")) {
@@ -262,19 +198,16 @@ leat::feature read_sparse(toml_table& s, column_info& facts) {
   if (s.require("value_key", "the feature with the values")) s.read("value_key", f.value_key);
   if (s.require("size", "the dimensions of one record")) s.read("size", f.size);
   s.read("already_sorted", f.already_sorted);
-  set_info(facts, f.type, form::other, fmt::format("sparse, {} dimensions", f.size.size() + 1));
   return f;
 }
 
-leat::feature read_sequence(toml_table& s, column_info& facts) {
+leat::feature read_sequence(toml_table& s) {
   leat::fixed_len_sequence_feature f;
   f.type = read_dtype(s, feature_types);
   f.shape = read_shape(s, "shape");
   f.allow_missing = true;  // a sequence without steps is written this way
   s.read("allow_missing", f.allow_missing);
   f.default_value = read_default(s, f.type, {});
-  set_info(facts, f.type, form::other,
-           leat::to_string(f.shape.batch_of(leat::unknown_dimension).batch_of(-1)));
   return f;
 }
 
@@ -296,7 +229,7 @@ leat::ragged_partition read_partition(toml_table& s) {
   return p;
 }
 
-leat::feature read_ragged(toml_table& s, column_info& facts) {
+leat::feature read_ragged(toml_table& s) {
   leat::ragged_feature f;
   f.type = read_dtype(s, feature_types);
   if (s.has("value_key")) s.read("value_key", f.value_key.emplace());
@@ -304,7 +237,6 @@ leat::feature read_ragged(toml_table& s, column_info& facts) {
   for (toml_table& p : s.tables("partitions", "partition"))
     f.partitions.push_back(read_partition(p));
   s.choose("row_splits_type", f.row_splits_type, split_types);
-  set_info(facts, f.type, form::other, "ragged");
   return f;
 }
 
@@ -314,151 +246,58 @@ const feature_readers record_feature_readers{{"fixed_len", read_fixed_len},
                                              {"fixed_len_sequence", read_sequence},
                                              {"ragged", read_ragged}};
 
-leat::feature read_lists(toml_table& s, column_info& facts) {
-  leat::feature f = read_var_len(s, facts);
-  set_info(facts, facts.type, form::other, "sparse [?,?,?]");
-  return f;
-}
-
 const feature_readers step_feature_readers{{"fixed_len_sequence", read_sequence},
-                                           {"var_len", read_lists}};
+                                           {"var_len", read_var_len}};
 
 // A feature without a kind has the kind `default_kind`.
-void read_feature(toml_table& s, const feature_readers& kinds, std::string_view default_kind,
-                  std::string_view what, leat::feature_map& to, std::vector<column_info>& facts) {
-  column_info column;
-  column.name = column_name(s, what);
-  feature_reader read = kinds.find(default_kind)->second;
-  s.choose("kind", read, kinds);
-  leat::feature f = read(s, column);
-  s.reject_unknown_keys();
-  if (!to.emplace(column.name, std::move(f)).second) s.add_error("name", "this name occurs twice");
-  facts.push_back(std::move(column));
-}
-
-// Returns the columns in the order of the declaration.
-columns take_columns(const leat::parsed_features& parsed, const std::vector<column_info>& wanted) {
-  columns all;
-  for (const column_info& c : wanted) all.push_back({c.name, parsed.values().find(c.name)->second});
-  return all;
-}
-
-void read_example(toml_table& s, decoder_plan& plan, element_kind input, std::string& text) {
-  const std::size_t errors_before = s.error_count();
-  const std::map<std::string, bool, std::less<>> encodings{{"binary", false}, {"json", true}};
-  bool is_json = false;
-  s.choose("encoding", is_json, encodings);
-  if (!is_json && (input == element_kind::lines || input == element_kind::line_batches)) {
-    s.add_error(
-        "lines cannot contain serialized Examples: set encoding = \"json\", or choose another "
-        "source format");
+void read_features(toml_table& s, std::string_view key, const feature_readers& kinds,
+                   std::string_view default_kind, std::string_view what,
+                   std::vector<leat::named_feature>& to) {
+  for (toml_table& f : s.tables(key, what)) {
+    std::string name = column_name(f, what);
+    feature_reader read = kinds.find(default_kind)->second;
+    f.choose("kind", read, kinds);
+    to.push_back({std::move(name), read(f)});
+    f.reject_unknown_keys();
   }
-  static_cast<void>(s.require("features", "a list of tables {name, dtype, shape, default}"));
-  leat::feature_map features;
-  for (toml_table& f : s.tables("features", "feature")) {
-    read_feature(f, record_feature_readers, "fixed_len", "feature", features, plan.columns);
-  }
-  text = count_text(features.size(), "feature");
-  if (s.error_count() > errors_before) return;  // the parser would report them again
-  const auto parser = std::make_shared<leat::example_parser>(std::move(features));
-  plan.decode = [parser, is_json, wanted = plan.columns](std::span<const leat::byte_view> records) {
-    if (!is_json) return take_columns(parser->parse(records), wanted);
-    std::vector<std::string_view> texts;
-    for (const leat::byte_view record : records) texts.push_back(leat::as_text(record));
-    const leat::tensor messages = leat::decode_json_example(leat::tensor::of(
-        {static_cast<std::int64_t>(texts.size())}, std::span<const std::string_view>(texts)));
-    std::vector<leat::byte_view> serialized;
-    for (const std::string_view message : messages.strings()) {
-      serialized.push_back(leat::as_bytes(message));
-    }
-    return take_columns(parser->parse(serialized), wanted);
-  };
-}
-
-// The numbers of steps are additional columns: "NAME.length".
-void read_sequence_example(toml_table& s, decoder_plan& plan, element_kind input,
-                           std::string& text) {
-  const std::size_t errors_before = s.error_count();
-  if (input == element_kind::lines || input == element_kind::line_batches) {
-    s.add_error("lines cannot contain serialized SequenceExamples: choose another source format");
-  }
-  leat::feature_map context;
-  leat::feature_map steps;
-  std::vector<column_info> context_columns;
-  std::vector<column_info> step_columns;
-  std::vector<column_info> lengths;
-  for (toml_table& f : s.tables("context", "context feature")) {
-    read_feature(f, record_feature_readers, "fixed_len", "context feature", context,
-                 context_columns);
-  }
-  for (toml_table& f : s.tables("sequences", "sequence")) {
-    read_feature(f, step_feature_readers, "fixed_len_sequence", "sequence", steps, step_columns);
-  }
-  for (const auto& [name, f] : steps) {
-    if (context.contains(name)) {
-      s.add_error("sequences", fmt::format("'{}' is also a name in context", name));
-    }
-  }
-  if (!s.has("context") && !s.has("sequences")) {
-    s.add_error("give context or sequences: lists of tables {name, dtype, shape, default}");
-  }
-  for (const column_info& c : step_columns) {
-    if (!std::holds_alternative<leat::fixed_len_sequence_feature>(steps.find(c.name)->second))
-      continue;
-    lengths.push_back({c.name, dtype::int64, form::scalar, "int64 [?]"});
-  }
-  for (const auto* all : {&context_columns, &step_columns}) {
-    plan.columns.insert(plan.columns.end(), all->begin(), all->end());
-  }
-  for (const column_info& c : lengths) {
-    plan.columns.push_back(c);
-    plan.columns.back().name += length_suffix;
-  }
-  text =
-      count_text(context.size(), "context feature") + ", " + count_text(steps.size(), "sequence");
-  if (s.error_count() > errors_before) return;  // the parser would report them again
-  const auto parser =
-      std::make_shared<leat::sequence_example_parser>(std::move(context), std::move(steps));
-  plan.decode = [parser, context_columns, step_columns,
-                 lengths](std::span<const leat::byte_view> records) {
-    const leat::parsed_sequences parsed = parser->parse(records);
-    columns all = take_columns(parsed.context, context_columns);
-    for (auto& c : take_columns(parsed.sequences, step_columns)) all.push_back(std::move(c));
-    for (auto& c : take_columns(parsed.lengths, lengths)) {
-      c.name += length_suffix;
-      all.push_back(std::move(c));
-    }
-    return all;
-  };
-}
-
-// ---- Raw
-
-void read_raw(toml_table& s, decoder_plan& plan, std::string& text) {
-  const std::map<std::string, std::endian, std::less<>> orders{{"little", std::endian::little},
-                                                               {"big", std::endian::big}};
-  leat::raw_options options;
-  const dtype type = read_dtype(s, raw_types);
-  s.choose("byte_order", options.order, orders);
-  if (s.has("fixed_length")) s.read_size("fixed_length", options.fixed_length.emplace(0));
-  static_cast<void>(s.find("fixed_length"));
-  if (options.fixed_length && *options.fixed_length % leat::size_of(type) != 0) {
-    s.add_error("fixed_length", fmt::format("give a multiple of {}, the bytes of one {}",
-                                            leat::size_of(type), leat::to_string(type)));
-  }
-  std::string column = "values";
-  s.read("column", column);
-  plan.columns.push_back(
-      {column, type, form::dense, fmt::format("{} [?,?]", leat::to_string(type))});
-  text = std::string(leat::to_string(type));
-  plan.decode = [column, type, options](std::span<const leat::byte_view> records) {
-    columns all;
-    all.push_back({column, leat::decode_raw(records, type, options)});
-    return all;
-  };
 }
 
 }  // namespace
+
+void read_decoder(toml_table& s, leat::csv_stage_options& to) {
+  read_header(s, to);
+  to.csv = read_csv_options(s, to.header || to.has_header_in_files);
+  static_cast<void>(s.require("columns", "a list of tables {name, dtype, default}"));
+  for (toml_table& column : s.tables("columns", "column")) {
+    to.columns.push_back(read_csv_column(column));
+  }
+}
+
+void read_decoder(toml_table& s, leat::example_stage_options& to) {
+  const std::map<std::string, bool, std::less<>> encodings{{"binary", false}, {"json", true}};
+  s.choose("encoding", to.is_json, encodings);
+  static_cast<void>(s.require("features", "a list of tables {name, dtype, shape, default}"));
+  read_features(s, "features", record_feature_readers, "fixed_len", "feature", to.features);
+}
+
+void read_decoder(toml_table& s, leat::sequence_example_stage_options& to) {
+  read_features(s, "context", record_feature_readers, "fixed_len", "context feature", to.context);
+  read_features(s, "sequences", step_feature_readers, "fixed_len_sequence", "sequence",
+                to.sequences);
+  if (!s.has("context") && !s.has("sequences")) {
+    s.add_error("give context or sequences: lists of tables {name, dtype, shape, default}");
+  }
+}
+
+void read_decoder(toml_table& s, leat::raw_stage_options& to) {
+  const std::map<std::string, std::endian, std::less<>> orders{{"little", std::endian::little},
+                                                               {"big", std::endian::big}};
+  to.type = read_dtype(s, raw_types);
+  s.choose("byte_order", to.raw.order, orders);
+  if (s.has("fixed_length")) s.read_size("fixed_length", to.raw.fixed_length.emplace(0));
+  static_cast<void>(s.find("fixed_length"));
+  s.read("column", to.column);
+}
 
 void read_delimiter(toml_table& s, char& to) {
   std::string text(1, to);
@@ -469,29 +308,6 @@ void read_delimiter(toml_table& s, char& to) {
     s.add_error("delimiter",
                 "give one character, such as \";\" or \"\\t\", but no quote or line end");
   }
-}
-
-decoder_plan read_decoder(toml_table& s, const std::string& kind, element_kind input,
-                          std::string& text) {
-  decoder_plan plan;
-  plan.name = kind;
-  s.read("name", plan.name);
-  s.read("workers", plan.workers, 0, 1024);
-  try {
-    if (kind == "parse_csv") {
-      read_csv(s, plan, text);
-    } else if (kind == "parse_example") {
-      read_example(s, plan, input, text);
-    } else if (kind == "parse_sequence_example") {
-      read_sequence_example(s, plan, input, text);
-    } else {
-      read_raw(s, plan, text);
-    }
-  } catch (const leat::failure& e) {
-    s.add_error(message_of(e));  // an error of the decoder
-  }
-  if (plan.workers > 0) text += ", " + count_text(plan.workers, "worker");
-  return plan;
 }
 
 }  // namespace tool

@@ -4,10 +4,11 @@
 #include <cstdint>
 #include <map>
 #include <utility>
+#include <variant>
 
 #include "input/input_options.hpp"
 #include "input/paths.hpp"
-#include "plan/pipeline_plan.hpp"
+#include "plan/declared_plan.hpp"
 
 namespace tool {
 namespace {
@@ -35,11 +36,11 @@ void read_corruption(toml_table& s, leat::corruption_options& to) {
 // Reads the options of all readers except indexed ones.
 template <class Options>
 void read_reading(toml_table& s, Options& to) {
-  to.compression_type.reset();
-  s.choose("compression", to.compression_type, compressions());
-  s.read("max_ratio", to.inflate.max_ratio, 1);
-  s.read_size("max_output", to.inflate.max_output);
-  s.read_size("free_output", to.inflate.free_output, 0);
+  to.compression.reset();
+  s.choose("compression", to.compression, compressions());
+  s.read("max_ratio", to.decompression.max_ratio, 1);
+  s.read_size("max_output", to.decompression.max_output);
+  s.read_size("free_output", to.decompression.free_output, 0);
   read_corruption(s, to.corruption);
   s.read_size("max_held", to.corruption.max_held, 0);
   s.read_size("chunk_size", to.read.chunk_size, 1, max_read);
@@ -80,10 +81,9 @@ void read_format(toml_table& s, leat::whole_file_reader_options& to) {
 }
 
 // Reads the keys of all sources.
-template <class Source>
-void read_common(toml_table& s, Source& to) {
+template <class Options>
+void read_common(toml_table& s, Options& to) {
   s.read("name", to.name);
-  s.read("files", to.files);
   const toml_value* const epochs = s.find("num_epochs");
   const std::string* const text = epochs ? epochs->as<std::string>() : nullptr;
   if (text && *text == "endless") {
@@ -101,21 +101,16 @@ void read_common(toml_table& s, Source& to) {
 }
 
 template <class Reader>
-leat::file_source<Reader> read_file_source(toml_table& s) {
-  leat::file_source<Reader> source;
-  read_common(s, source);
+void read_keys(toml_table& s, leat::file_source<Reader>& source) {
   s.read("interleave", source.interleave, 1, 1024);
-  s.read("block", source.block_length, 1);
+  s.read("block_length", source.block_length, 1);
   s.read("readers", source.readers, 0, 1024);
   read_reading(s, source.reader);
   read_format(s, source.reader);
-  return source;
 }
 
-indexed_source read_indexed_source(toml_table& s) {
-  indexed_source source;
+void read_keys(toml_table& s, leat::indexed_source& source) {
   leat::indexed_reader_options& to = source.reader;
-  read_common(s, source);
   s.choose("shard_by", to.shard.by, shares);
   s.choose("last", to.shard.remainder, shard_remainders);
   s.read("batch_size", to.batch_size, 1);
@@ -131,64 +126,39 @@ indexed_source read_indexed_source(toml_table& s) {
     s.add_error("on_damage",
                 "format \"indexed\" has no \"skip-file\": give \"fail\", \"skip\" or \"resync\"");
   }
-  return source;
 }
 
 }  // namespace
 
-source_plan read_source(toml_table& s, const std::vector<std::string>& files) {
-  using any = source_plan::any;
-  using source_reader = any (*)(toml_table&);
-  static const std::map<std::string, source_reader, std::less<>> formats{
-      {"tfrecord", [](toml_table& t) -> any { return read_file_source<leat::tfrecord_reader>(t); }},
-      {"lines", [](toml_table& t) -> any { return read_file_source<leat::line_reader>(t); }},
-      {"csv", [](toml_table& t) -> any { return read_file_source<leat::csv_reader>(t); }},
-      {"fixed",
-       [](toml_table& t) -> any { return read_file_source<leat::fixed_length_reader>(t); }},
-      {"whole_files",
-       [](toml_table& t) -> any { return read_file_source<leat::whole_file_reader>(t); }},
-      {"indexed", [](toml_table& t) -> any { return read_indexed_source(t); }},
-  };
-  source_plan plan;
-  plan.where = s.where();
+void read_source(toml_table& s, const std::vector<std::string>& files, declared_plan& plan) {
+  std::string format = "tfrecord";
   static_cast<void>(s.find("format"));
-  const std::string* const format =
-      s.has("format") ? s.choose_name("format", formats) : &plan.format;
-  if (!format) return plan;
+  if (s.has("format")) {
+    const std::string* const chosen = s.choose_name("format", all_formats());
+    if (!chosen) return;
+    format = *chosen;
+  }
   if (files.empty()) static_cast<void>(s.require("files", "a list of files or patterns"));
-  s.rename("[source] of format '" + *format + "'");
-  plan.format = *format;
-  plan.from = formats.find(plan.format)->second(s);
-  s.read("quarantine", plan.quarantine);
-  s.reject_unknown_keys();
+  s.rename("[source] of format '" + format + "'");
+  plan.pipeline.source = leat::make_plan_source(format);
   std::visit(
       [&](auto& source) {
+        auto& common = common_options(source);
+        common.name = "files";
+        common.num_epochs = 1;
+        read_common(s, common);
+        s.read("files", source.files);
+        read_keys(s, source);
         if (!files.empty()) source.files = files;
         for (std::string& file : source.files) file = prefer_name(resolve_path(std::move(file)));
-        if (source.num_epochs != std::uint64_t{1} &&
+        if (common.num_epochs != std::uint64_t{1} &&
             std::ranges::any_of(source.files, is_standard_input)) {
           s.add_error("num_epochs", "give 1: standard input can be read only once");
         }
       },
-      plan.from);
-  return plan;
-}
-
-const std::vector<std::string>& source_plan::files() const {
-  return std::visit(
-      [](const auto& source) -> const std::vector<std::string>& { return source.files; }, from);
-}
-
-std::size_t source_plan::readers() const noexcept {
-  const auto of = [](const auto& source) -> std::size_t {
-    if constexpr (requires { source.readers; }) return source.readers;
-    return 0;
-  };
-  return std::visit(of, from);
-}
-
-const std::string& source_plan::name() const {
-  return std::visit([](const auto& source) -> const std::string& { return source.name; }, from);
+      plan.pipeline.source);
+  s.read("quarantine", plan.quarantine);
+  s.reject_unknown_keys();
 }
 
 }  // namespace tool

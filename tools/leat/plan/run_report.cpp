@@ -15,11 +15,11 @@ namespace {
 
 using stage_row = std::array<std::string, 3>;  // name, description, kind of its output
 
-std::string_view order_name(const pipeline_plan& plan) {
-  return plan.options.order == leat::ordering::free ? "free" : "deterministic";
+std::string_view order_name(const declared_plan& plan) {
+  return plan.pipeline.options.order == leat::ordering::free ? "free" : "deterministic";
 }
 
-std::string output_text(const pipeline_plan& plan) {
+std::string output_text(const declared_plan& plan) {
   switch (plan.output.what) {
     case output_plan::kind::count: return "count";
     case output_plan::kind::print: return "print";
@@ -28,29 +28,69 @@ std::string output_text(const pipeline_plan& plan) {
   return "write " + plan.output.sink.path;
 }
 
-std::vector<stage_row> make_rows(const pipeline_plan& plan) {
+std::string describe_stage(const leat::shuffle_stage_options& o) {
+  return fmt::format("capacity {}", o.capacity);
+}
+std::string describe_stage(const leat::batch_stage_options& o) {
+  const bool full = o.remainder == leat::batch_remainder::drop;
+  return fmt::format("{} each{}", o.batch_size, full ? ", full batches only" : "");
+}
+std::string describe_stage(const leat::prefetch_stage_options& o) {
+  return fmt::format("{} ahead", count_text(o.blocks, "block"));
+}
+std::string describe_stage(const leat::csv_stage_options& o) {
+  return count_text(o.columns.size(), "column") +
+         (o.header || o.has_header_in_files ? " by header" : "");
+}
+std::string describe_stage(const leat::example_stage_options& o) {
+  return count_text(o.features.size(), "feature");
+}
+std::string describe_stage(const leat::sequence_example_stage_options& o) {
+  return count_text(o.context.size(), "context feature") + ", " +
+         count_text(o.sequences.size(), "sequence");
+}
+std::string describe_stage(const leat::raw_stage_options& o) {
+  return std::string(leat::to_string(o.type));
+}
+
+std::vector<stage_row> make_rows(const declared_plan& plan) {
   std::vector<stage_row> rows;
-  const element_kind first =
-      plan.source.format == "lines" ? element_kind::lines : element_kind::records;
-  rows.push_back({plan.source.name(),
-                  fmt::format("{} {}", plan.source.format, fmt::join(plan.source.files(), " ")),
-                  std::string(name_of(first))});
-  for (const stage_plan& s : plan.stages) {
-    rows.push_back({s.name(), s.text, std::string(name_of(s.output_kind))});
+  const leat::pipeline_plan& p = plan.pipeline;
+  const auto add = [&](std::string name, std::string text) {
+    rows.push_back({std::move(name), std::move(text),
+                    std::string(leat::to_string(p.element_after(rows.size())))});
+  };
+  std::visit(
+      [&](const auto& source) {
+        add(common_options(source).name,
+            fmt::format("{} {}", plan.format().name, fmt::join(plan.files(), " ")));
+      },
+      p.source);
+  const std::size_t declared = p.stages.size() - (plan.is_batched ? 0 : 1);
+  for (std::size_t i = 0; i < declared; ++i) {
+    std::visit(
+        [&](const auto& stage) {
+          std::string text = describe_stage(stage);
+          if constexpr (requires { stage.workers; }) {
+            if (stage.workers > 0) text += ", " + count_text(stage.workers, "worker");
+          }
+          add(stage.name, std::move(text));
+        },
+        p.stages[i]);
   }
   return rows;
 }
 
-json plan_json(const pipeline_plan& plan, std::size_t threads) {
+json plan_json(const declared_plan& plan, std::size_t threads) {
   json stages = json::array();
   for (const auto& [name, what, output_kind] : make_rows(plan)) {
     stages.push_back({{"name", name}, {"what", what}, {"gives", output_kind}});
   }
   json columns = json::array();
-  for (const column_info& c : plan.columns()) {
+  for (const leat::planned_column& c : plan.pipeline.columns()) {
     columns.push_back({{"name", c.name}, {"is", c.text}});
   }
-  return {{"pipeline", plan.options.name},
+  return {{"pipeline", plan.pipeline.options.name},
           {"order", order_name(plan)},
           {"threads", threads},
           {"stages", std::move(stages)},
@@ -58,12 +98,12 @@ json plan_json(const pipeline_plan& plan, std::size_t threads) {
           {"output", output_text(plan)}};
 }
 
-std::string counts_text(const run_report& r, const pipeline_plan& plan) {
+std::string counts_text(const run_report& r, const declared_plan& plan) {
   const std::string records = count_text(r.records, "record");
-  return plan.is_batched() ? count_text(r.elements, "batch", "batches") + ", " + records : records;
+  return plan.is_batched ? count_text(r.elements, "batch", "batches") + ", " + records : records;
 }
 
-json report_json(const run_report& r, const pipeline_plan& plan) {
+json report_json(const run_report& r, const declared_plan& plan) {
   json stages = json::array();
   for (const run_report::stage& s : r.stages) {
     stages.push_back({{"name", s.name},
@@ -75,8 +115,8 @@ json report_json(const run_report& r, const pipeline_plan& plan) {
                       {"waited_for_input", s.waited_for_input},
                       {"waited_for_room", s.waited_for_room}});
   }
-  json total{{"pipeline", plan.options.name}};
-  if (plan.is_batched()) total["batches"] = r.elements;
+  json total{{"pipeline", plan.pipeline.options.name}};
+  if (plan.is_batched) total["batches"] = r.elements;
   total["records"] = r.records;
   total["bytes_read"] = r.stages.front().bytes;
   total["dropped"] = r.dropped;
@@ -91,9 +131,9 @@ json report_json(const run_report& r, const pipeline_plan& plan) {
 }
 
 // "points: 63 batches, 2000 records, 40.0 KiB read in 0.12 s, 16000 records/s. The bottleneck ..."
-std::string summary(const run_report& r, const pipeline_plan& plan) {
+std::string summary(const run_report& r, const declared_plan& plan) {
   std::string text =
-      fmt::format("{}: {}, {} read in {:.2f} s", escape_text(plan.options.name),
+      fmt::format("{}: {}, {} read in {:.2f} s", escape_text(plan.pipeline.options.name),
                   counts_text(r, plan), size_text(r.stages.front().bytes), r.seconds);
   if (r.seconds > 0) {
     text += fmt::format(", {:.0f} records/s", static_cast<double>(r.records) / r.seconds);
@@ -136,7 +176,7 @@ void run_report::add_stages(std::span<const leat::stage_metrics* const> of,
   }
 }
 
-void print_report(const run_report& r, const pipeline_plan& plan, bool verbose, program& p) {
+void print_report(const run_report& r, const declared_plan& plan, bool verbose, program& p) {
   if (p.json) {
     p.out.write_line(report_json(r, plan));
   } else if (plan.output.what == output_plan::kind::count) {
@@ -152,12 +192,12 @@ void print_report(const run_report& r, const pipeline_plan& plan, bool verbose, 
   for (const run_report::stage& s : r.stages) print_error(stage_text(s, width));
 }
 
-void print_plan(const pipeline_plan& plan, std::size_t threads, program& p) {
+void print_plan(const declared_plan& plan, std::size_t threads, program& p) {
   if (p.json) {
     p.out.write_line(plan_json(plan, threads));
     return;
   }
-  p.out.write(fmt::format("{}: {} order, {} for workers\n", escape_text(plan.options.name),
+  p.out.write(fmt::format("{}: {} order, {} for workers\n", escape_text(plan.pipeline.options.name),
                           order_name(plan), count_text(threads, "thread")));
   const std::vector<stage_row> rows = make_rows(plan);
   std::array<std::size_t, 2> widths{std::string_view("output").size(), 0};
@@ -170,7 +210,7 @@ void print_plan(const pipeline_plan& plan, std::size_t threads, program& p) {
     p.out.write(fmt::format("  {:<{}}  {:<{}}  {}\n", escape_text(name), widths[0],
                             escape_text(what), widths[1], output_kind));
   }
-  for (const column_info& c : plan.columns()) {
+  for (const leat::planned_column& c : plan.pipeline.columns()) {
     p.out.write(fmt::format("    {}: {}\n", escape_text(c.name), c.text));
   }
   p.out.write(fmt::format("  {:<{}}  {}\n", "output", widths[0], escape_text(output_text(plan))));

@@ -10,7 +10,7 @@
 #include <leat/pipeline/metrics/stage_metrics.hpp>
 
 #include "input/corruption_count.hpp"
-#include "plan/pipeline_plan.hpp"
+#include "plan/declared_plan.hpp"
 #include "program.hpp"
 
 namespace tool {
@@ -42,9 +42,9 @@ struct run_report {
 
 /// Prints the counts on standard output, or the whole report with --json. Prints a summary on
 /// standard error, and with `verbose` also a line for each stage.
-void print_report(const run_report& r, const pipeline_plan& plan, bool verbose, program& p);
+void print_report(const run_report& r, const declared_plan& plan, bool verbose, program& p);
 
 /// Prints the stages of a plan and the kind of the output of each stage.
-void print_plan(const pipeline_plan& plan, std::size_t threads, program& p);
+void print_plan(const declared_plan& plan, std::size_t threads, program& p);
 
 }  // namespace tool

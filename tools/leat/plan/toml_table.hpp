@@ -74,6 +74,9 @@ class toml_table {
     return choose_one(key, names);
   }
 
+  [[nodiscard]] const std::string* choose_one(std::string_view key,
+                                              const std::vector<std::string_view>& names);
+
   /// Returns the tables of a list; `what` describes a table in messages.
   [[nodiscard]] std::vector<toml_table> tables(std::string_view key, std::string_view what);
 
@@ -91,7 +94,7 @@ class toml_table {
 
   [[nodiscard]] const std::string& title() const noexcept { return title_; }
   void rename(std::string title) { title_ = std::move(title); }
-  [[nodiscard]] text_position where() const noexcept { return value_.where; }
+  [[nodiscard]] const toml_value& value() const noexcept { return value_; }
 
  private:
   [[nodiscard]] const toml_value* find_entry(std::string_view key) const noexcept;
@@ -99,8 +102,6 @@ class toml_table {
                                                    std::int64_t most);
   [[nodiscard]] std::optional<std::int64_t> size(std::string_view key, std::int64_t least,
                                                  std::int64_t most);
-  [[nodiscard]] const std::string* choose_one(std::string_view key,
-                                              const std::vector<std::string_view>& names);
   const toml_value& value_;
   std::string title_;
   toml_errors& errors_;

@@ -8,9 +8,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <leat/async/loop/sync_wait.hpp>
+#include <leat/async/loop/block_on.hpp>
 #include <leat/async/this_task.hpp>
-#include <leat/io/backend/file_backend.hpp>
+#include <leat/io/backend/get_file_backend.hpp>
 
 namespace tool {
 namespace {
@@ -60,7 +60,7 @@ leat::task<std::string> backend_of_task() {
 
 }  // namespace
 
-std::string backend_in_use() { return leat::sync_wait(backend_of_task()); }
+std::string backend_in_use() { return leat::block_on(backend_of_task()); }
 
 ring_probe probe_ring() {
   ring_probe result;

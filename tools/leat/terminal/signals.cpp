@@ -118,7 +118,7 @@ void run_group(unsigned threads,
   std::exception_ptr error;
   try {
     spawn(runtime, group);
-    group.wait_join();
+    leat::block_on(group.join());
   } catch (...) {
     error = std::current_exception();
   }

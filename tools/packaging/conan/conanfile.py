@@ -93,10 +93,20 @@ class Leat(ConanFile):
         Meson(self).install()
 
     def package_info(self):
-        self.cpp_info.libs = ['leat']
+        libraries = ['runtime'] if self.options.runtime_only else ['runtime', 'data', 'train', 'tensorflow']
         self.cpp_info.set_property('cmake_target_name', 'leat::leat')
         self.cpp_info.set_property('pkg_config_name', 'leat')
-        self.cpp_info.system_libs = ['pthread']
-        self.cpp_info.defines = ['ASIO_STANDALONE', 'ASIO_HAS_CO_AWAIT=1', 'ASIO_HAS_STD_COROUTINE=1']
-        if self.options.runtime_only:
-            self.cpp_info.defines.append('LEAT_RUNTIME_ONLY')
+        for below, name in zip([None, *libraries], libraries):
+            component = self.cpp_info.components[name]
+            component.libs = [f'leat-{name}']
+            component.set_property('cmake_target_name', f'leat::{name}')
+            component.set_property('pkg_config_name', f'leat-{name}')
+            component.requires = [below] if below else ['asio::asio']
+        runtime = self.cpp_info.components['runtime']
+        runtime.system_libs = ['pthread']
+        runtime.defines = ['ASIO_STANDALONE', 'ASIO_HAS_CO_AWAIT=1', 'ASIO_HAS_STD_COROUTINE=1']
+        if not self.options.runtime_only:
+            data = self.cpp_info.components['data']
+            data.requires += ['isa-l::isa-l', 'nlohmann_json::nlohmann_json', 'protozero::protozero', 'zlib::zlib']
+            if self.options.io_uring:
+                data.requires.append('liburing::liburing')

@@ -19,7 +19,7 @@ struct blocking_pool_options {
   /// The number of threads that the pool starts at most. Further functions wait for a thread.
   std::size_t threads = 64;
   /// The name of the pool in dumps and of its threads in the system, which shows 15 characters.
-  braced<std::string> name = {};
+  option_string name = {};
 };
 
 /// The state of a blocking_pool.

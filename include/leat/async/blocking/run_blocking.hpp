@@ -13,8 +13,8 @@
 #include "leat/async/blocking/blocking_pool.hpp"
 #include "leat/async/blocking/detail/blocking_call.hpp"
 #include "leat/async/detail/asio_misuse.hpp"
+#include "leat/async/detail/operation_results.hpp"
 #include "leat/async/detail/promise.hpp"
-#include "leat/async/detail/result_tuple.hpp"
 #include "leat/async/operation/irrevocable.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/internal/assert.hpp"
@@ -93,8 +93,9 @@ class [[nodiscard]] blocking_operation final : public blocking_call,
     rethrow_error();
     return result_.get();
   }
-  result_tuple<value_type> await_tuple() noexcept {
-    return tuple_of<value_type>(error_code(), [this]() -> value_type { return result_.get(); });
+  operation_result<value_type> await_tuple() noexcept {
+    return result_of_call<value_type>(error_code(),
+                                      [this]() -> value_type { return result_.get(); });
   }
 
   /// Passes the function to a thread.
@@ -146,8 +147,8 @@ auto run_in(blocking_pool* pool, F&& f, const std::source_location& where) {
 ///
 /// The function is called when the result is awaited, as soon as a thread is available. It may use
 /// references to local variables of the caller. It runs outside every scheduler, so it must not use
-/// objects that tasks use meanwhile, unless these are thread-safe. It may call the blocking forms
-/// of leat, such as wait_pop(). A function that waits for another one of the same pool can wait
+/// objects that tasks use meanwhile, unless these are thread-safe. It may call block_on(). A
+/// function that waits for another one of the same pool can wait
 /// forever, if the pool is at its limit.
 ///
 /// If the function accepts a std::stop_token, it receives one. This token is stopped when the task

@@ -8,8 +8,8 @@
 #include <variant>
 
 #include "leat/async/detail/asio_misuse.hpp"
+#include "leat/async/detail/operation_results.hpp"
 #include "leat/async/detail/promise.hpp"
-#include "leat/async/detail/result_tuple.hpp"
 #include "leat/async/detail/select_awaiter.hpp"
 #include "leat/async/detail/select_branch_set.hpp"
 #include "leat/async/detail/select_state.hpp"
@@ -22,7 +22,7 @@ inline constexpr bool has_no_result = std::is_same_v<branch_result<Operation>, s
 /// The result of an operation as a tuple.
 template <class Operation>
 using limited_tuple =
-    result_tuple<std::conditional_t<has_no_result<Operation>, void, branch_result<Operation>>>;
+    operation_result<std::conditional_t<has_no_result<Operation>, void, branch_result<Operation>>>;
 
 /// The awaitable that with_timeout(), with_deadline() and with_stop() return. Movable until it is
 /// awaited.

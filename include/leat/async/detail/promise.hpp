@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "leat/async/detail/foreign_wait.hpp"
+#include "leat/async/detail/wait_on_foreign_awaitable.hpp"
 #include "leat/async/task_context.hpp"
 #include "leat/async/task_scope.hpp"
 #include "leat/async/wait_operation.hpp"
@@ -226,9 +226,9 @@ class awaiting_promise : public promise_base {
 
   template <class A>
     requires(!task_aware<std::remove_reference_t<A>> && !location_aware<std::remove_reference_t<A>>)
-  foreign_wait<A> await_transform(
+  wait_on_foreign_awaitable<A> await_transform(
       A&& awaitable, const std::source_location& where = std::source_location::current()) {
-    return foreign_wait<A>(static_cast<A&&>(awaitable), *this, coroutine(), where);
+    return wait_on_foreign_awaitable<A>(static_cast<A&&>(awaitable), *this, coroutine(), where);
   }
 };
 

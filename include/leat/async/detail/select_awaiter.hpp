@@ -14,8 +14,8 @@
 #include <utility>
 #include <variant>
 
+#include "leat/async/detail/operation_results.hpp"
 #include "leat/async/detail/promise.hpp"
-#include "leat/async/detail/result_tuple.hpp"
 #include "leat/async/detail/select_branch_set.hpp"
 #include "leat/async/detail/select_state.hpp"
 #include "leat/base/error.hpp"
@@ -116,11 +116,12 @@ class [[nodiscard]] select_awaiter final : public select_state {
     if (winner() == stop) throw select_cancelled(text());
     return result(first);
   }
-  result_tuple<result_type> await_tuple() noexcept {
+  operation_result<result_type> await_tuple() noexcept {
     const int first = end();
     const bool stopped = winner() == stop;
-    return tuple_of<result_type>(stopped ? make_error_code(errc::cancelled) : std::error_code(),
-                                 [this, first] { return result(first); });
+    return result_of_call<result_type>(
+        stopped ? make_error_code(errc::cancelled) : std::error_code(),
+        [this, first] { return result(first); });
   }
 
   /// Like await_resume(), for the only argument: returns the result of its operation, which a stop
@@ -131,22 +132,22 @@ class [[nodiscard]] select_awaiter final : public select_state {
     return result_of<branch_set::places[0].operation>(first);
   }
   /// Like resume_operation(), but returns the error.
-  template <class Tuple>
-  Tuple operation_tuple() noexcept {
+  template <class Result>
+  Result operation_tuple() noexcept {
     constexpr std::size_t operation = branch_set::places[0].operation;
     const int first = end();
-    if (begin_error_) return failed_with<Tuple>(to_error_code(begin_error_));
+    if (begin_error_) return failed_with<Result>(to_error_code(begin_error_));
     auto& a = branches_.template get<operation>();
     const std::optional<limit_end> by = end_of<operation>(first);
     if constexpr (requires { a.interrupt(*by); }) {
       if (by) a.interrupt(*by);
       return a.tuple();
     } else if (by) {
-      return failed_with<Tuple>(make_error_code(by->code));
-    } else if constexpr (std::tuple_size_v<Tuple> == 1) {
-      return tuple_of<void>({}, [&a] { static_cast<void>(a.result()); });
+      return failed_with<Result>(make_error_code(by->code));
+    } else if constexpr (requires(Result r) { r.value; }) {
+      return result_of_call<decltype(Result::value)>({}, [&a] { return a.result(); });
     } else {
-      return tuple_of<std::tuple_element_t<1, Tuple>>({}, [&a] { return a.result(); });
+      return result_of_call<void>({}, [&a] { static_cast<void>(a.result()); });
     }
   }
 

@@ -11,7 +11,7 @@
 
 #include "leat/async/condition_wait.hpp"
 #include "leat/async/detail/joint_scope.hpp"
-#include "leat/async/detail/result_tuple.hpp"
+#include "leat/async/detail/operation_results.hpp"
 #include "leat/async/detail/select_state.hpp"
 #include "leat/async/scheduler/timer_heap.hpp"
 #include "leat/async/task.hpp"
@@ -120,12 +120,12 @@ class select_branch<task<T>> : public task_branch {
     if (!scope_ || !slot().value) rethrow_error();
     return slot().get();
   }
-  result_tuple<T> tuple() noexcept {
-    if (!scope_ || !slot().value) return failed_with<result_tuple<T>>(error_code());
+  operation_result<T> tuple() noexcept {
+    if (!scope_ || !slot().value) return failed_with<operation_result<T>>(error_code());
     if constexpr (std::is_void_v<T>) {
       return {};
     } else {
-      return tuple_of<T>(std::error_code(), [this] { return slot().get(); });
+      return result_of_call<T>(std::error_code(), [this] { return slot().get(); });
     }
   }
 

@@ -16,7 +16,7 @@ namespace leat {
 struct dump_on_request_options {
   int signal = 0;      ///< the signal that requests a dump, such as SIGUSR1; 0: no signal
   int descriptor = 2;  ///< the descriptor for dumps; must stay open as long as the object lives
-  braced<std::string> file = {};  ///< if set, dumps are appended to it, not to `descriptor`
+  option_string file = {};  ///< if set, dumps are appended to it, not to `descriptor`
   /// Format of the dumps: `text`, or `json` with one line for each dump.
   dump_format format = dump_format::text;
   /// How long a dump waits for the replies of all schedulers, and then for a descriptor that is

@@ -15,7 +15,8 @@ namespace leat {
 /// Runs tasks concurrently and returns how each of them has ended. Unlike when_all(), it keeps the
 /// results of tasks that have returned, whatever happens to the others.
 ///
-///     auto [a, b] = co_await leat::with_timeout(leat::when_all_settled(take(x), take(y)), 10ms);
+///     auto taken = co_await leat::with_timeout(leat::when_all_settled(take(x), take(y)), 10ms);
+///     auto& [a, b] = taken;
 ///     if (a) use(a.value());  // although b was cancelled by the limit
 ///
 /// An error of a task does not stop the others. A stop request, and a limit around the call, stop

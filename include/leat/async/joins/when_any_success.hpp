@@ -51,7 +51,8 @@ template <class Scope>
 /// when_any(), a task that fails does not end the others: for a request that is sent to several
 /// servers.
 ///
-///     auto [fast, safe] = co_await leat::when_any_success(ask(mirror), ask(origin));
+///     auto answers = co_await leat::when_any_success(ask(mirror), ask(origin));
+///     auto& [fast, safe] = answers;
 ///     use(fast ? *fast : *safe);
 ///
 /// when_any_success() returns or throws after all tasks have finished. A task that was asked to

@@ -4,7 +4,7 @@
 
 #include <asio/execution_context.hpp>  // declares asio::io_context and costs little
 
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 
 namespace leat {
 

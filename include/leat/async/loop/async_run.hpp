@@ -17,7 +17,7 @@
 #include "leat/async/loop/detail/asio_operation_ptr.hpp"
 #include "leat/async/loop/detail/work_guard.hpp"
 #include "leat/async/loop/scheduler_executor.hpp"
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/internal/local_types.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "leat/async/loop/detail/event_loop_scheduler.hpp"
+#include "leat/async/loop/internal/event_loop_scheduler.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/base/internal/descriptor.hpp"
 

@@ -22,7 +22,7 @@ namespace leat {
 /// Options of run().
 struct run_options {
   /// The signals that request a stop of the main task. If the list is empty, no signal does.
-  braced<std::vector<int>> signals = {SIGINT, SIGTERM};
+  option_list<int> signals = {SIGINT, SIGTERM};
   /// The time after a stop request, or after the end of the main task, at which run() prints the
   /// tasks that are still running and where they wait, once. run() keeps waiting for them. It
   /// prints nothing while a task blocks the thread.

@@ -6,7 +6,7 @@
 #include <source_location>
 #include <utility>
 
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/internal/pimpl.hpp"
 
@@ -57,7 +57,7 @@ class runtime {
   template <class T>
   T block_on(task<T> t, std::source_location where = std::source_location::current()) {
     detail::result_slot<T> slot;
-    detail::root_scope scope("runtime");
+    detail::root_scope scope = detail::root_scope::of_this_thread("runtime");
     scope.spawn_on(get_scheduler(), detail::store_result(std::move(t), slot), "", where);
     scope.block_until(detail::root_scope::idle, no_deadline, where);
     scope.rethrow_error();

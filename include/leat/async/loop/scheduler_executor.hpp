@@ -9,8 +9,8 @@
 #include <asio/execution/context.hpp>
 #include <asio/execution_context.hpp>
 
-#include "leat/async/scheduler.hpp"
-#include "leat/async/work_item.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
+#include "leat/async/scheduler/work_item.hpp"
 #include "leat/base/internal/frame_allocator.hpp"
 
 namespace leat {

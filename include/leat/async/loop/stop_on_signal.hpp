@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 
 namespace leat {
 

@@ -72,11 +72,11 @@ concept partial_operation = operation<O> && requires(O& o, typename O::waiter& w
 namespace detail {
 
 template <class O>
-struct operation_result {
+struct deduced_result {
   using type = decltype(std::declval<O&>().result(wait_outcome::done));
 };
 template <partial_operation O>
-struct operation_result<O> {
+struct deduced_result<O> {
   using type = decltype(std::declval<O&>().result(wait_outcome::done, std::size_t()));
 };
 
@@ -118,6 +118,6 @@ bool cancel_wait(typename O::waiter& w) noexcept {
 
 /// The result of an operation.
 template <operation O>
-using result_of = typename detail::operation_result<O>::type;
+using result_of = typename detail::deduced_result<O>::type;
 
 }  // namespace leat

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "leat/async/detail/task_local_node.hpp"
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/task.hpp"
 #include "leat/async/task_context.hpp"
 

@@ -14,10 +14,10 @@ namespace leat {
 /// The file is TensorFlow's message CheckpointState in protobuf's text format. TensorFlow's tools
 /// can read it, and you can edit it to choose another checkpoint.
 struct checkpoint_state {
-  braced<std::string> model_checkpoint_path = {};  ///< the path of the checkpoint to restore
-  braced<std::vector<std::string>> all_model_checkpoint_paths = {};  ///< oldest first
+  option_string model_checkpoint_path = {};  ///< the path of the checkpoint to restore
+  option_list<std::string> all_model_checkpoint_paths = {};  ///< oldest first
   /// The times of the paths, in seconds since 1970, in the same order; may be empty.
-  braced<std::vector<double>> all_model_checkpoint_timestamps = {};
+  option_list<double> all_model_checkpoint_timestamps = {};
   /// The time at which the last permanently kept checkpoint was saved.
   std::optional<double> last_preserved_timestamp = {};
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "leat/base/bytes.hpp"
@@ -14,6 +16,18 @@ enum class compression : std::uint8_t {
   zlib,  ///< one deflate stream with the frame of RFC 1950
   gzip,  ///< consecutive deflate streams, each with the frame of RFC 1952
 };
+
+/// A compression other than none.
+struct compression_format {
+  compression type = compression::none;  ///< the compression
+  std::string_view name;                 ///< the name that TensorFlow uses, such as "GZIP"
+  /// The extensions of file names, such as ".gz". Writers use the first one; a second one may be
+  /// empty.
+  std::array<std::string_view, 2> extensions;
+};
+
+/// Returns all compressions other than none, in the order of their declaration.
+[[nodiscard]] std::span<const compression_format> compression_formats() noexcept;
 
 /// Returns the name that TensorFlow uses: "none", "ZLIB" or "GZIP".
 [[nodiscard]] std::string_view to_string(compression c) noexcept;

@@ -5,13 +5,13 @@
 
 #include "leat/base/bytes.hpp"
 #include "leat/codec/compression/compression.hpp"
-#include "leat/codec/compression/inflater.hpp"
+#include "leat/codec/compression/decompressor.hpp"
 #include "leat/codec/decode_error.hpp"
 #include "leat/tensor/tensor.hpp"
 
 namespace leat {
 
-/// Inflates strings that are compressed one by one. Returns a tensor of strings with the same
+/// Decompresses strings that are compressed one by one. Returns a tensor of strings with the same
 /// shape.
 ///
 ///     leat::tensor plain = leat::decode_compressed(packed, leat::compression::zlib);
@@ -24,11 +24,11 @@ namespace leat {
 ///                does not contain strings; std::bad_alloc.
 /// TensorFlow:    tf.decode_compressed. Differs from TensorFlow: a truncated string is an error.
 [[nodiscard]] tensor decode_compressed(const tensor& strings, compression type,
-                                       const inflate_options& options = {});
+                                       const decompression_options& options = {});
 
-/// Inflates a single string.
+/// Decompresses a single string.
 /// Errors: as for a tensor, with the record 0.
 [[nodiscard]] std::string decode_compressed(byte_view bytes, compression type,
-                                            const inflate_options& options = {});
+                                            const decompression_options& options = {});
 
 }  // namespace leat

@@ -10,7 +10,7 @@
 
 namespace leat {
 
-/// How deflate searches for repetitions. Every inflater reads the streams of all strategies.
+/// How deflate searches for repetitions. Every decompressor reads the streams of all strategies.
 enum class deflate_strategy : std::uint8_t {
   standard,
   filtered,      ///< for small numbers that are random in part, such as differences
@@ -31,7 +31,7 @@ struct deflate_options {
 /// The output that a call of a deflater completes.
 enum class deflate_flush : std::uint8_t {
   none,    ///< what is ready; the rest is held back for better compression
-  sync,    ///< all input so far can be inflated from the output; costs about five bytes
+  sync,    ///< all input so far can be decompressed from the output; costs about five bytes
   full,    ///< like sync; later data does not refer back to earlier data
   finish,  ///< the end of the stream, with its checksum
 };

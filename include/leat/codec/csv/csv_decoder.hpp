@@ -23,9 +23,9 @@ struct csv_column {
   /// The type of this tensor is the type of the column: int32, int64, float32, float64 or string. A
   /// scalar, or a vector with one value, is the value of missing fields. A vector without values
   /// makes the field required.
-  tensor default_value;
+  braced<tensor> default_value = {};
   /// Either all columns have a name, or none has.
-  std::string name = {};
+  option_string name = {};
 
   /// Returns a column in which every record must have the field.
   [[nodiscard]] static csv_column required(dtype type, std::string name = {}) {
@@ -46,11 +46,11 @@ struct csv_options {
   /// LF and doubled quotes. If false, a quote is an ordinary byte.
   bool quotes = true;
   /// A text that also marks a missing field, quoted or not. An empty field is always missing.
-  braced<std::string> na_value = {};
+  option_string na_value = {};
   /// The indices of the fields that become columns, from 0, in strictly ascending order. If empty,
   /// all fields become columns. Fields after the last index are not read. To select fields by name,
   /// use csv_decoder::for_header().
-  braced<std::vector<std::size_t>> select = {};
+  option_list<std::size_t> select = {};
 };
 
 /// Decodes records of comma-separated values into columns.

@@ -16,20 +16,20 @@ namespace leat {
 /// A value of a summary that is kept as its serialized bytes: an image, a sound, a tensor, or a
 /// histogram in TensorFlow's old format.
 struct unparsed_value {
-  std::uint32_t field = 0;         ///< its field number in the message: 3, 4, 6 or 8
-  braced<std::string> bytes = {};  ///< the serialized message
+  std::uint32_t field = 0;   ///< its field number in the message: 3, 4, 6 or 8
+  option_string bytes = {};  ///< the serialized message
   friend bool operator==(const unparsed_value&, const unparsed_value&) = default;
 };
 
 /// A named value of a summary.
 struct summary_value {
   /// The name of the value, unique in its summary unless it is empty.
-  braced<std::string> tag = {};
+  option_string tag = {};
   /// A scalar, a histogram, an unparsed value, or none of them.
   braced<std::variant<std::monostate, float, histogram_data, unparsed_value>> value = {};
   /// A serialized SummaryMetadata, which describes the plugin that displays the value. May be
   /// empty.
-  braced<std::string> metadata = {};
+  option_string metadata = {};
   friend bool operator==(const summary_value&, const summary_value&) = default;
 };
 
@@ -47,7 +47,7 @@ struct event_limits {
 /// Thread safety: thread-compatible.
 struct summary {
   /// The values, in the order in which they are written.
-  braced<std::vector<summary_value>> values = {};
+  option_list<summary_value> values = {};
 
   /// Adds a number as a float. NaN and infinity are allowed.
   summary& add_scalar(std::string tag, double value);
@@ -82,21 +82,21 @@ struct summary {
 /// The first record of an event file: "brain.Event:2".
 struct file_version {
   /// The version of the format, "brain.Event:" followed by a number.
-  braced<std::string> text = "brain.Event:2";
+  option_string text = "brain.Event:2";
   friend bool operator==(const file_version&, const file_version&) = default;
 };
 
 /// A serialized GraphDef.
 struct serialized_graph {
   /// The serialized message.
-  braced<std::string> bytes = {};
+  option_string bytes = {};
   friend bool operator==(const serialized_graph&, const serialized_graph&) = default;
 };
 
 /// A serialized MetaGraphDef.
 struct serialized_meta_graph {
   /// The serialized message.
-  braced<std::string> bytes = {};
+  option_string bytes = {};
   friend bool operator==(const serialized_meta_graph&, const serialized_meta_graph&) = default;
 };
 
@@ -114,7 +114,7 @@ struct log_message {
   /// The severity of the message.
   level_type level = unknown;
   /// The text of the message.
-  braced<std::string> message = {};
+  option_string message = {};
   friend bool operator==(const log_message&, const log_message&) = default;
 };
 
@@ -125,18 +125,18 @@ struct session_log {
   /// The kind of the event.
   status_type status = unspecified;
   /// The path of the checkpoint, for `checkpoint`.
-  braced<std::string> checkpoint_path = {};
+  option_string checkpoint_path = {};
   /// A message that describes the event. May be empty.
-  braced<std::string> message = {};
+  option_string message = {};
   friend bool operator==(const session_log&, const session_log&) = default;
 };
 
 /// A serialized RunMetadata with its name.
 struct tagged_run_metadata {
   /// The name of the metadata.
-  braced<std::string> tag = {};
+  option_string tag = {};
   /// The serialized message.
-  braced<std::string> bytes = {};
+  option_string bytes = {};
   friend bool operator==(const tagged_run_metadata&, const tagged_run_metadata&) = default;
 };
 

@@ -24,8 +24,8 @@ struct histogram_data {
   /// The sum of the squares of the values.
   double sum_squares = 0;
   /// The upper limit of each bucket, in ascending order.
-  braced<std::vector<double>> bucket_limit = {};
-  braced<std::vector<double>> bucket = {};  ///< number of values in each bucket
+  option_list<double> bucket_limit = {};
+  option_list<double> bucket = {};  ///< number of values in each bucket
 
   friend bool operator==(const histogram_data&, const histogram_data&) = default;
 };

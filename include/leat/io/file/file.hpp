@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/task.hpp"
 #include "leat/async/wait_operation.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/internal/assert.hpp"
-#include "leat/io/backend/file_backend.hpp"
+#include "leat/files/file_backend.hpp"
 
 namespace leat {
 
@@ -65,8 +65,9 @@ namespace detail {
 /// An open file of a backend. The destructor closes it without waiting, in a turn of its scheduler.
 class file_handle {
  public:
-  file_handle(file_backend& b, int n) noexcept
-      : backend(b), number(n), is_descriptor(b.uses_descriptors()) {}
+  /// `home_backend` is the backend of the scheduler. `b` is the backend that opens the path.
+  file_handle(const file_backend& home_backend, file_backend& b, int n) noexcept
+      : home(home_backend), backend(b), number(n), is_descriptor(b.uses_descriptors()) {}
   file_handle(const file_handle&) = delete;
   file_handle& operator=(const file_handle&) = delete;
   ~file_handle();
@@ -77,7 +78,7 @@ class file_handle {
   /// Returns true on the scheduler of the file, and on a thread that runs no scheduler.
   [[nodiscard]] bool is_at_home() const noexcept {
     const scheduler* const here = scheduler::current();
-    return !here || here->find_service<file_backend>() == &backend;
+    return !here || here->find_service<file_backend>() == &home;
   }
 
   /// An operation of the file that is in progress. It keeps the handle alive. Until it ends, the
@@ -100,6 +101,7 @@ class file_handle {
   };
   [[nodiscard]] bool in_use() const noexcept { return under_way_ > 0; }
 
+  const file_backend& home;
   file_backend& backend;
   int number;  // -1: closed
   const bool is_descriptor;
@@ -184,7 +186,8 @@ class file {
   [[nodiscard]] task<void> write_at(std::uint64_t offset, std::span<const std::byte> from,
                                     std::source_location where = std::source_location::current());
 
-  /// Cuts the file to `size` bytes, or extends it with zeros. Errors: system errors.
+  /// Cuts the file to `size` bytes, or extends it with zeros. Errors: unimplemented if the backend
+  /// cannot truncate; other system errors.
   [[nodiscard]] task<void> truncate(std::uint64_t size,
                                     std::source_location where = std::source_location::current());
 
@@ -230,7 +233,8 @@ class file {
 [[nodiscard]] task<std::vector<std::string>> list_directory(std::string path);
 
 /// Renames a file atomically. If another file has the new name, it is replaced. Both names must be
-/// on one file system.
+/// on one file system and in one backend. Errors: unimplemented if the backend cannot rename; other
+/// system errors.
 [[nodiscard]] task<void> rename_file(std::string from, std::string to);
 
 /// Removes a file.
@@ -251,6 +255,11 @@ namespace detail {
 
 /// Checks a path. Errors: invalid_argument for a path with a NUL byte.
 void check_path(const std::string& path);
+
+/// Checks a capability of the backend for a path. Errors: unimplemented, with the path, the backend
+/// and the capability.
+void require_capability(const std::string& path, const file_backend& backend,
+                        bool file_capabilities::* capability);
 
 /// Returns " at offset 48", or an empty string for `at_stream_position`.
 [[nodiscard]] std::string offset_text(std::uint64_t offset);

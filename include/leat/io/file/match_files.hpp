@@ -39,7 +39,7 @@ struct match_options {
 ///               are skipped.
 /// Cancellation: before each directory and each file.
 /// TensorFlow: matching_files, tf.io.gfile.glob, which never treat a pattern as a name.
-[[nodiscard]] task<std::vector<std::string>> match_files(braced<std::vector<std::string>> patterns,
+[[nodiscard]] task<std::vector<std::string>> match_files(option_list<std::string> patterns,
                                                          match_options options = {});
 
 /// Returns a pattern that matches only the file with this name or path: each `*`, `?`, `[` and

@@ -55,7 +55,7 @@ struct indexed_reader_options {
   /// fail, skip_record or resync. skip_record and resync are equivalent, because an index contains
   /// the offset of the next record.
   corruption_options corruption = {};
-  braced<std::string> name = "indexed_reader";  ///< for messages
+  option_string name = "indexed_reader";  ///< for messages
 };
 
 /// Counters of an indexed_reader.
@@ -101,7 +101,7 @@ class indexed_reader {
   ///         corruption_policy::skip_file, and if there are too many ranks for each to have
   ///         something to read.
   [[nodiscard]] static task<std::unique_ptr<indexed_reader>> open(
-      braced<std::vector<std::string>> paths, indexed_reader_options options = {},
+      option_list<std::string> paths, indexed_reader_options options = {},
       std::source_location where = std::source_location::current());
 
   /// Checks options before the files are known. Throws if open() would reject them for any list of

@@ -60,10 +60,10 @@ enum class corruption_policy {
 /// A report of data that a reader could not deliver, and of how the reader handled it.
 struct corruption_report {
   /// The path of the file.
-  braced<std::string> path = {};
-  std::uint64_t offset = 0;       ///< of the record, from the start of the uncompressed data
-  std::uint64_t index = 0;        ///< number of records before it in the file
-  braced<std::string> what = {};  ///< a description, as in the message of an error
+  option_string path = {};
+  std::uint64_t offset = 0;  ///< of the record, from the start of the uncompressed data
+  std::uint64_t index = 0;   ///< number of records before it in the file
+  option_string what = {};   ///< a description, as in the message of an error
   std::optional<std::uint32_t> expected_crc = {};  ///< checksum in the file, if one did not match
   std::optional<std::uint32_t> actual_crc = {};    ///< checksum of the data that was read
   std::uint64_t skipped = 0;                       ///< number of bytes skipped
@@ -92,12 +92,20 @@ struct corruption_options {
   std::uint64_t max_held = std::uint64_t{16} << 20;
   /// Called for each report, on the reader's scheduler, before the reader continues. Must not
   /// throw.
-  braced<std::function<void(const corruption_report&)>> on_report = {};
+  option_function<void(const corruption_report&)> on_report = {};
   /// The log to which each report is written, if set.
   braced<std::shared_ptr<quarantine_log>> log = {};
 };
 
 namespace detail {
+
+/// Calls `add` with the name and the value of each option that determines which records are
+/// skipped, for the settings of a reader. Saved states have these names.
+template <class Add>
+void add_corruption_settings(const corruption_options& o, Add&& add) {
+  add("corruption.policy", static_cast<std::uint64_t>(o.policy));
+  if (o.policy == corruption_policy::resync) add("corruption.max_held", o.max_held);
+}
 
 /// Returns the report for a file that cannot be read at all.
 [[nodiscard]] corruption_report make_file_report(std::string_view path,

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "leat/io/reader/detail/compression_settings.hpp"
 #include "leat/io/reader/record_reader.hpp"
 #include "leat/io/stream/read_options.hpp"
 
@@ -27,10 +28,10 @@ struct csv_reader_options {
   std::size_t max_record_size = std::size_t{16} << 20;  ///< bytes; a longer record is an error
   /// The compression of the whole file. If not set, it is detected from the first bytes; see
   /// detect_compression().
-  std::optional<compression> compression_type = {};
-  inflate_options inflate = {};        ///< limits for a compressed file
-  corruption_options corruption = {};  ///< how corruption is handled
-  read_options read = {};              ///< how the file is read
+  std::optional<leat::compression> compression = {};
+  decompression_options decompression = {};  ///< limits for a compressed file
+  corruption_options corruption = {};        ///< how corruption is handled
+  read_options read = {};                    ///< how the file is read
 };
 
 namespace detail {
@@ -46,6 +47,18 @@ class csv_framing {
   static constexpr std::size_t frame = 0;
   static constexpr std::size_t overlap = 1;  // a line end, after which blank lines may follow
   static constexpr bool search_finds_end = true;
+
+  template <class Add>
+  static void for_each_setting(const options& o, Add& add) {
+    add_compression(o, add);
+    add("skip_header_records", o.skip_header_records);
+    add("delimiter", static_cast<unsigned char>(o.delimiter));
+    add("quotes", o.quotes);
+    add("skip_blank_lines", o.skip_blank_lines);
+    add("max_record_size", o.max_record_size);
+    add_compression_limits(o, add);
+    add_corruption_settings(o.corruption, add);
+  }
 
   csv_framing(const options& o, std::string_view path);
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "leat/io/reader/detail/compression_settings.hpp"
 #include "leat/io/reader/record_reader.hpp"
 #include "leat/io/stream/read_options.hpp"
 
@@ -20,10 +21,10 @@ struct fixed_length_reader_options {
   std::size_t hop_size = 0;     ///< bytes from one record to the next; if 0, record_size
   /// The compression of the whole file. If not set, it is detected from the first bytes; see
   /// detect_compression().
-  std::optional<compression> compression_type = {};
-  inflate_options inflate = {};        ///< limits for a compressed file
-  corruption_options corruption = {};  ///< how corruption is handled
-  read_options read = {};              ///< how the file is read
+  std::optional<leat::compression> compression = {};
+  decompression_options decompression = {};  ///< limits for a compressed file
+  corruption_options corruption = {};        ///< how corruption is handled
+  read_options read = {};                    ///< how the file is read
 };
 
 namespace detail {
@@ -39,6 +40,17 @@ class fixed_length_framing {
   static constexpr std::size_t frame = 0;
   static constexpr std::size_t overlap = 0;
   static constexpr bool search_finds_end = false;
+
+  template <class Add>
+  static void for_each_setting(const options& o, Add& add) {
+    add_compression(o, add);
+    add("record_size", o.record_size);
+    add("header_size", o.header_size);
+    add("footer_size", o.footer_size);
+    add("hop_size", o.hop_size);
+    add_compression_limits(o, add);
+    add_corruption_settings(o.corruption, add);
+  }
 
   fixed_length_framing(const options& o, std::string_view path);
 

@@ -15,8 +15,8 @@
 #include "leat/io/reader/corruption.hpp"
 #include "leat/io/reader/detail/range_checksums.hpp"
 #include "leat/io/reader/record_batch.hpp"
-#include "leat/io/stream/detail/decompressed_stream.hpp"
 #include "leat/io/stream/detail/framing_types.hpp"
+#include "leat/io/stream/internal/decompressed_stream.hpp"
 
 namespace leat {
 
@@ -58,6 +58,14 @@ class basic_record_reader {
   /// it has a file. Errors: invalid_argument; the message begins with `owner`.
   static void check_options(const options_type& options, std::string_view owner);
 
+  /// Calls `add` with the name and the value of each option that determines which records a file
+  /// has, their positions, and which of them are skipped as corrupt. A pipeline resumes only with
+  /// the same values. Cost: no allocation.
+  template <class Add>
+  static void for_each_setting(const options_type& options, Add add) {
+    Framing::for_each_setting(options, add);
+  }
+
   /// Creates a reader that reads an open file from its beginning. Errors: failed_precondition if
   /// the file is not open; invalid_argument for an option that is out of range.
   basic_record_reader(file f, const options_type& options);
@@ -87,8 +95,8 @@ class basic_record_reader {
   /// file, the reader is at the end.
   ///
   /// Errors: unimplemented for a file that can only be read in sequence, such as a pipe.
-  /// Cost:   a compressed file is inflated up to the offset. It is inflated from its beginning,
-  ///         unless the offset is after all bytes that have been inflated.
+  /// Cost:   a compressed file is decompressed up to the offset, from its beginning,
+  ///         unless the offset is after all bytes that have been decompressed.
   void seek(std::uint64_t offset, std::uint64_t index);
 
   /// Adds `before` to the number of reports that corruption_options::max_reports limits. If this
@@ -112,7 +120,7 @@ class basic_record_reader {
   [[nodiscard]] bool is_direct() const noexcept { return stream_.is_direct(); }
   /// Returns true if the file is compressed, according to the options or, once a batch has been
   /// read, to its first bytes.
-  [[nodiscard]] bool is_compressed() const noexcept { return stream_.is_inflated(); }
+  [[nodiscard]] bool is_compressed() const noexcept { return stream_.is_compressed(); }
 
   /// Returns the key of a record, its path and position, in the format of TensorFlow's readers.
   [[nodiscard]] static std::string key(const record_position& p) { return Framing::key(p); }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "leat/codec/tfrecord/tfrecord.hpp"
+#include "leat/io/reader/detail/compression_settings.hpp"
 #include "leat/io/reader/detail/range_checksums.hpp"
 #include "leat/io/reader/record_reader.hpp"
 #include "leat/io/stream/read_options.hpp"
@@ -26,10 +27,10 @@ struct tfrecord_reader_options {
   /// `corruption` under every policy.
   bool tolerate_truncated_tail = false;
   /// The compression of the whole file. If not set, it is detected from the first bytes.
-  std::optional<compression> compression_type = {};
-  inflate_options inflate = {};        ///< limits for a compressed file
-  corruption_options corruption = {};  ///< how corruption is handled
-  read_options read = {};              ///< how the file is read
+  std::optional<leat::compression> compression = {};
+  decompression_options decompression = {};  ///< limits for a compressed file
+  corruption_options corruption = {};        ///< how corruption is handled
+  read_options read = {};                    ///< how the file is read
 };
 
 namespace detail {
@@ -47,6 +48,16 @@ class tfrecord_framing {
   static constexpr std::size_t overlap = tfrecord_header_size - 1;
   static constexpr bool search_finds_end = false;
   static constexpr std::size_t record_start_size = tfrecord_header_size;
+
+  template <class Add>
+  static void for_each_setting(const options& o, Add& add) {
+    add_compression(o, add);
+    add("checks", static_cast<std::uint64_t>(o.checks));
+    add("max_record_size", o.max_record_size);
+    add("tolerate_truncated_tail", o.tolerate_truncated_tail);
+    add_compression_limits(o, add);
+    add_corruption_settings(o.corruption, add);
+  }
 
   tfrecord_framing(const options& o, std::string_view path);
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "leat/io/reader/detail/compression_settings.hpp"
 #include "leat/io/reader/record_reader.hpp"
 #include "leat/io/stream/read_options.hpp"
 
@@ -17,10 +18,10 @@ struct whole_file_reader_options {
   std::uint64_t max_file_size = std::uint64_t{1} << 30;  ///< bytes; a larger file is an error
   /// The compression of the whole file. If not set, it is detected from the first bytes; see
   /// detect_compression().
-  std::optional<compression> compression_type = {};
-  inflate_options inflate = {};        ///< limits for a compressed file
-  corruption_options corruption = {};  ///< how corruption is handled
-  read_options read = {};              ///< how the file is read
+  std::optional<leat::compression> compression = {};
+  decompression_options decompression = {};  ///< limits for a compressed file
+  corruption_options corruption = {};        ///< how corruption is handled
+  read_options read = {};                    ///< how the file is read
 };
 
 namespace detail {
@@ -36,6 +37,14 @@ class whole_file_framing {
   static constexpr std::size_t frame = 0;
   static constexpr std::size_t overlap = 0;
   static constexpr bool search_finds_end = false;
+
+  template <class Add>
+  static void for_each_setting(const options& o, Add& add) {
+    add_compression(o, add);
+    add("max_file_size", o.max_file_size);
+    add_compression_limits(o, add);
+    add_corruption_settings(o.corruption, add);
+  }
 
   whole_file_framing(const options& o, std::string_view path);
 

@@ -11,8 +11,8 @@
 #include "leat/base/braced.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/base/internal/exclusive_use.hpp"
-#include "leat/io/file/detail/atomic_file.hpp"
 #include "leat/io/file/detail/output_buffer.hpp"
+#include "leat/io/file/internal/atomic_file.hpp"
 #include "leat/io/index/detail/sidecar_index.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
 
@@ -32,7 +32,7 @@ struct sharded_tfrecord_writer_options {
   /// limits determine the number of files.
   std::size_t shard_count = 0;
   /// Suffix of the file names.
-  braced<std::string> suffix = ".tfrecord";
+  option_string suffix = ".tfrecord";
   /// Options of each file. If `index` is set in them, each file has an index next to it.
   tfrecord_writer_options file = {};
 };

@@ -10,8 +10,8 @@
 #include "leat/base/internal/exclusive_use.hpp"
 #include "leat/codec/compression/compression.hpp"
 #include "leat/codec/compression/deflater.hpp"
-#include "leat/io/file/detail/atomic_file.hpp"
 #include "leat/io/file/detail/output_buffer.hpp"
+#include "leat/io/file/internal/atomic_file.hpp"
 #include "leat/io/index/detail/sidecar_index.hpp"
 
 namespace leat {
@@ -21,7 +21,7 @@ struct tfrecord_writer_options {
   /// Number of bytes of records to collect for one write or for the compressor, at most 1 GiB.
   std::size_t buffer_size = std::size_t{256} << 10;
   /// Compression of the file: one stream that contains all records with their frames.
-  compression compression_type = compression::none;
+  leat::compression compression = leat::compression::none;
   deflate_options deflate = {};  ///< of a compressed file
   /// How flush() flushes the compressor. With `none`, the compressor holds back data that it can
   /// compress better together with later data. `finish` is not allowed.

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/pipeline/metrics/detail/span_clock.hpp"
 

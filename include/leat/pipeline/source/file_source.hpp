@@ -23,7 +23,7 @@ struct file_source {
   /// file is not a pattern; pass other names through escape_pattern(). The files are sorted, and an
   /// epoch reads each file once, even if it is named several times. A descriptor_path(), such as
   /// "/dev/stdin", can be read in one epoch, and its pipeline cannot be saved.
-  braced<std::vector<std::string>> files;
+  option_list<std::string> files;
   std::optional<std::uint64_t> num_epochs = 1;  ///< if not set, the epochs never end
   bool shuffle = false;                    ///< if true, the files have a new order in each epoch
   std::optional<std::uint64_t> seed = {};  ///< of the orders; if not set, different each time
@@ -33,7 +33,7 @@ struct file_source {
   /// `interleave` means `interleave`. If 0, the task that requests the records reads the files.
   ///
   /// As many files are open: the interleaved ones and the next ones in the epoch's order. Each is
-  /// read, verified and inflated in a task of its own, up to two batches ahead. The order of
+  /// read, verified and decompressed in a task of its own, up to two batches ahead. The order of
   /// records, the states and the order of reports are the same for any number of readers. Reports
   /// are made in the task that requests the records.
   std::size_t readers = 0;
@@ -43,7 +43,7 @@ struct file_source {
   /// different number of ranks, see pipeline::restore_ranks().
   world_rank world = {};
   typename Reader::options_type reader = {};  ///< of the reader of each file
-  braced<std::string> name = "files";         ///< name of the stage
+  option_string name = "files";               ///< name of the stage
 };
 
 }  // namespace leat

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "leat/async/loop/runtime.hpp"
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
 
@@ -22,12 +22,12 @@ enum class ordering {
 
 /// Options of a pipeline.
 struct pipeline_options {
-  braced<std::string> name = "pipeline";  ///< the name in messages, reports and dumps
+  option_string name = "pipeline";  ///< the name in messages, reports and dumps
   /// Order of the elements: the input order (`deterministic`), or as they are finished (`free`).
   ordering order = ordering::deterministic;
   /// Schedulers on which the workers of all stages run, assigned in turn. If empty, the workers run
   /// on the consumer's scheduler. The schedulers must outlive the pipeline.
-  braced<std::vector<scheduler*>> workers = {};
+  option_list<scheduler*> workers = {};
   /// The time that the consumer waits for an element before next() fails with deadline_exceeded.
   /// The message names the stage for which all others wait, because nothing feeds it or its input
   /// does not arrive. The error may come after up to twice this time. A function that does not

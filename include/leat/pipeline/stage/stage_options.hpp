@@ -24,21 +24,21 @@ struct prefetch_stage_options {
   /// following ones. Readers are opened on that scheduler, and functions without workers of their
   /// own are called on it. Such a pipeline cannot be saved.
   bool on_worker = false;
-  braced<std::string> name = "prefetch";  ///< name of the stage
+  option_string name = "prefetch";  ///< name of the stage
 };
 
 /// Options of pipeline::shuffle().
 struct shuffle_stage_options {
   std::size_t capacity = 0;                ///< number of elements in the buffer
   std::optional<std::uint64_t> seed = {};  ///< if not set, a different order each time
-  braced<std::string> name = "shuffle";    ///< name of the stage
+  option_string name = "shuffle";          ///< name of the stage
 };
 
 /// Options of pipeline::batch().
 struct batch_stage_options {
   std::size_t batch_size = 0;                         ///< number of elements in a batch
   batch_remainder remainder = batch_remainder::keep;  ///< keep: the last batch may be smaller
-  braced<std::string> name = "batch";                 ///< name of the stage
+  option_string name = "batch";                       ///< name of the stage
 };
 
 }  // namespace leat

@@ -8,7 +8,7 @@
 #include <string>
 #include <system_error>
 
-#include "leat/async/dump/detail/live_object.hpp"
+#include "leat/async/dump/internal/live_object.hpp"
 #include "leat/async/operation/waiter.hpp"
 #include "leat/base/error.hpp"
 #include "leat/queue/partial_push_error.hpp"

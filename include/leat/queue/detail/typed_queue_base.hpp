@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/async/work_item.hpp"
+#include "leat/async/scheduler/work_item.hpp"
 #include "leat/queue/detail/queue_operations.hpp"
 #include "leat/queue/detail/queue_storage.hpp"
 #include "leat/queue/queue_base.hpp"

@@ -13,8 +13,9 @@
 #include <vector>
 
 #include "leat/base/clock.hpp"
-#include "leat/io/backend/file_backend.hpp"
+#include "leat/files/file_backend.hpp"
 #include "leat/sim/decision_source.hpp"
+#include "leat/sim/world_part.hpp"
 
 namespace leat::sim {
 
@@ -103,7 +104,7 @@ struct file_system_options {
 /// Paths: all paths are treated as absolute; "." and repeated slashes are ignored.
 ///
 /// Thread safety: thread-bound to the world's thread.
-class file_system final : public file_backend {
+class file_system final : public file_backend, public world_part {
  public:
   /// Creates an empty file system, which calls `violation` with a message when a buffer is misused.
   file_system(decision_source& c, const file_system_options& options,
@@ -155,25 +156,16 @@ class file_system final : public file_backend {
   /// rest that the decisions keep. No file is open any more.
   void restart();
 
-  // ---- For the world.
+  // ---- world_part
 
-  /// Returns when the next operation completes, or no_deadline if none is in flight.
-  [[nodiscard]] time_point next_completion() const noexcept;
-
-  /// Returns the number of operations that may complete by `now`.
-  [[nodiscard]] std::size_t due(time_point now) const noexcept;
-
-  /// Completes one of these operations, counted from the earliest, and returns its description.
-  std::string complete(std::size_t index);
-
-  /// Returns the faults, since the last call, of operations that completed immediately, or an empty
-  /// string if there were none.
-  [[nodiscard]] std::string take_fault_text() noexcept { return std::exchange(fault_text_, {}); }
-
-  /// Sets the current time, for latencies, and the wall-clock time, for file times.
-  void set_time(time_point now, std::int64_t wall_ns) noexcept {
-    now_ = now;
-    wall_ns_ = wall_ns;
+  [[nodiscard]] std::string_view part_name() const noexcept override { return "files"; }
+  void install(virtual_scheduler& thread) override;
+  void set_time(time_point now, wall_time_point wall) noexcept override;
+  [[nodiscard]] time_point next_completion() const noexcept override;
+  [[nodiscard]] std::size_t due(time_point now) const noexcept override;
+  std::string complete(std::size_t index) override;
+  [[nodiscard]] std::string take_fault_text() noexcept override {
+    return std::exchange(fault_text_, {});
   }
 
   // ---- file_backend

@@ -56,7 +56,7 @@ struct sweep_options {
   bool count_failures = false;
   /// The command line that runs this program, for the message. If empty, the message contains only
   /// LEAT_SIM_SEED=n.
-  braced<std::string> replay = {};
+  option_string replay = {};
 };
 
 /// The totals of a sweep.

@@ -18,12 +18,14 @@
 #include "leat/sim/allocation_faults.hpp"
 #include "leat/sim/decision_source.hpp"
 #include "leat/sim/file_system/file_system.hpp"
+#include "leat/sim/simulated_process.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
 #include "leat/sim/world/world_options.hpp"
+#include "leat/sim/world_part.hpp"
 
 namespace leat::sim {
 
-class simulated_calls;
+class simulated_call_part;
 class simulated_turn;
 
 /// The error of an invariant that did not hold. what() names the invariant and the step.
@@ -87,6 +89,10 @@ class world {
   /// Returns the simulated file system, which all simulated threads share.
   [[nodiscard]] file_system& files() noexcept { return files_; }
 
+  /// Adds a part of the environment to this world, such as a simulated device: it is installed on
+  /// all threads. It must outlive the world. Call it before run().
+  void add_part(world_part& part);
+
   /// Returns the record of the program's allocations and failed allocations. They are counted only
   /// if allocations may fail.
   [[nodiscard]] const allocation_faults& memory() const noexcept { return memory_; }
@@ -103,13 +109,13 @@ class world {
 
   /// Returns the wall-clock time, which may jump. It starts at 2000-01-01 00:00 UTC. Tasks read it
   /// by scheduler::wall_time(), and the file system uses it for file times.
-  [[nodiscard]] wall_time_point wall_clock() const noexcept;
+  [[nodiscard]] wall_time_point wall_clock() const noexcept { return process_.wall_time(); }
   /// Sets the wall clock forward or back. Timers are not affected.
   void jump_wall_clock(std::chrono::nanoseconds by) noexcept;
 
   /// Sets the process as which the program continues, for example another one after a crash. See
   /// scheduler::identity().
-  void set_identity(const process_identity& identity);
+  void set_identity(const process_identity& identity) { process_.set_identity(identity); }
 
   /// Delivers a signal to the world's process: the stop_on_signal guards on its threads stop their
   /// scopes, in a turn that the world chooses. Returns true, or false if there is no guard for the
@@ -321,11 +327,12 @@ class world {
   void run_program(std::size_t thread, Describe describe, Step run);
   void expire_timer(std::size_t thread, std::size_t index);
   void run_thread(std::size_t thread, std::size_t item);
-  void complete(std::size_t index);
+  void complete(world_part& part, std::size_t index);
+  [[nodiscard]] std::string take_fault_text();
   void check(const std::vector<invariant>& all);
   bool advance();
   void set_wall_clock();
-  void set_file_clock() noexcept;
+  void set_time_of_parts() noexcept;
   [[nodiscard]] std::size_t live_tasks() const noexcept;
   void run_until_quiet();
   void drive();
@@ -342,15 +349,17 @@ class world {
   decision_source program_decisions_;
   random_engine random_;
   allocation_faults memory_;
+  time_point now_{};
+  simulated_process process_{now_};
   file_system files_;
   std::vector<std::unique_ptr<virtual_scheduler>> threads_;
-  std::vector<std::unique_ptr<simulated_calls>> calls_;  // of run_blocking(), on each thread
-  std::vector<std::unique_ptr<simulated_turn>> turns_;   // of each thread
+  std::unique_ptr<simulated_call_part> calls_;          // before the threads are destroyed
+  std::vector<std::unique_ptr<simulated_turn>> turns_;  // of each thread
+  std::vector<world_part*> parts_;                      // with files_ and calls_
   bool preempting_ = true;
-  time_point now_{};
   std::uint64_t steps_ = 0;
   std::uint64_t time_advances_ = 0;
-  std::vector<std::size_t> ready_;  // ready items of each thread; last: of the files
+  std::vector<std::size_t> ready_;  // ready items of each thread, then of each part
   std::size_t last_ = 0;            // index in ready_ of the last step
   std::vector<invariant> always_;
   std::vector<invariant> when_quiet_;

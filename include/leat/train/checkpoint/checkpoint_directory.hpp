@@ -14,7 +14,7 @@ namespace leat {
 
 /// Options for writing the state file of a directory.
 struct checkpoint_state_options {
-  braced<std::string> latest_filename = "checkpoint";  ///< name of the state file
+  option_string latest_filename = "checkpoint";  ///< name of the state file
   /// If true, absolute paths of files in the directory are stored relative to it, so that the
   /// directory can be moved or copied.
   bool save_relative_paths = false;
@@ -32,7 +32,7 @@ struct checkpoint_state_options {
 /// TensorFlow:   get_checkpoint_state.
 [[nodiscard]] task<std::optional<checkpoint_state>> get_checkpoint_state(
     std::string directory, std::string latest_filename = "checkpoint",
-    braced<std::function<void(const std::string&)>> on_warning = {});
+    option_function<void(const std::string&)> on_warning = {});
 
 /// Replaces the state file of a directory atomically. Appends the newest path to the list if it is
 /// not the last one there. If the directory is relative, relative paths are stored relative to it.

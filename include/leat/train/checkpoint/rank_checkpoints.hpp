@@ -21,14 +21,14 @@ struct rank_checkpoints {
 
 /// Options of find_rank_checkpoints().
 struct rank_checkpoint_options {
-  braced<std::string> basename = "model.ckpt";  ///< see saver_options
+  option_string basename = "model.ckpt";  ///< see saver_options
   /// If a step has files with a padded and a plain number, true selects the padded one.
   bool pad_step_number = false;
   /// If true, a corrupt checkpoint of a step that all ranks have is an error. If false, an earlier
   /// step is used.
   bool strict = false;
   /// Called for each skipped checkpoint: a corrupt one, or one of a step that other ranks lack.
-  braced<std::function<void(const std::string& path, std::exception_ptr error)>> on_skipped = {};
+  option_function<void(const std::string& path, std::exception_ptr error)> on_skipped = {};
 };
 
 /// Finds the newest step of which each directory contains an intact checkpoint. All callers find
@@ -43,9 +43,9 @@ struct rank_checkpoint_options {
 ///         checkpoint of a later version of leat; system errors.
 /// Cost:   reads the checkpoints of that step, of all ranks.
 [[nodiscard]] task<std::optional<rank_checkpoints>> find_rank_checkpoints(
-    braced<std::vector<std::string>> directories, rank_checkpoint_options options);
+    option_list<std::string> directories, rank_checkpoint_options options);
 [[nodiscard]] task<std::optional<rank_checkpoints>> find_rank_checkpoints(
-    braced<std::vector<std::string>> directories);
+    option_list<std::string> directories);
 
 /// Returns the bytes that save() of an object returned for a checkpoint. `name` is the name under
 /// which the object was registered. Use it to restore the object without a saver, such as with

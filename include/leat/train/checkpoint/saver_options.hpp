@@ -21,8 +21,8 @@ enum class extra_entries {
 
 /// An entry that a checkpoint may contain under an earlier name.
 struct renamed_entry {
-  braced<std::string> from = {};  ///< name in the checkpoint; not registered
-  braced<std::string> to = {};    ///< registered name
+  option_string from = {};  ///< name in the checkpoint; not registered
+  option_string to = {};    ///< registered name
 };
 
 /// Options for writing, naming, keeping and reading checkpoints.
@@ -34,9 +34,9 @@ struct saver_options {
   /// instead of being deleted. If 0, none is. TensorFlow: keep_checkpoint_every_n_hours.
   time_span keep_every = std::chrono::hours(10'000);
   /// First part of a checkpoint's path, DIRECTORY/BASENAME-STEP.
-  braced<std::string> basename = "model.ckpt";
+  option_string basename = "model.ckpt";
   /// Name of the state file. It must not be the name of a checkpoint.
-  braced<std::string> latest_filename = "checkpoint";
+  option_string latest_filename = "checkpoint";
   bool pad_step_number = false;  ///< pad the step in the name with zeros to eight digits
   /// If true, a saved checkpoint is durable: it survives a crash of the machine. If false, it
   /// survives only the end of the program, and saving is faster.
@@ -59,18 +59,18 @@ struct saver_options {
   // is rejected. A restore reports through on_warning each registered entry that it did not
   // restore.
   /// Registered entries that a checkpoint may lack. They keep their current values.
-  braced<std::vector<std::string>> may_be_missing = {};
+  option_list<std::string> may_be_missing = {};
   /// Entries that a checkpoint may contain although they are not registered. They are ignored.
-  braced<std::vector<std::string>> may_be_extra = {};
+  option_list<std::string> may_be_extra = {};
   /// Entries whose names have changed. A checkpoint that contains the current name is read as it
   /// is, so you may keep the option after new checkpoints have been saved.
-  braced<std::vector<renamed_entry>> renamed = {};
+  option_list<renamed_entry> renamed = {};
   /// Registered entries that are never restored, whatever a checkpoint contains under their names:
   /// `left_out = {"input"}` keeps the weights and restarts the input. The entries keep their
   /// current values and are saved as usual. Remove the option after the first save, because each
   /// restore leaves the entries out: a program that is killed and started again would restart its
   /// input each time.
-  braced<std::vector<std::string>> left_out = {};
+  option_list<std::string> left_out = {};
   /// If true, restore_latest() fails if the checkpoint to restore is corrupt or rejected, instead
   /// of trying the previous one.
   bool strict = false;
@@ -87,14 +87,14 @@ struct saver_options {
   /// directory lock and no rank saves. If other ranks keep saving, it fails with
   /// failed_precondition, and the values may have changed. Its other errors are those of
   /// find_rank_checkpoints(). max_to_keep must not be 1 or 2. See docs/ranks.md.
-  braced<std::vector<std::string>> rank_directories = {};
+  option_list<std::string> rank_directories = {};
 
   /// Called for each checkpoint or state file that restore_latest() skips. A supervisor prints one
   /// warning for all checkpoints with the same error.
-  braced<std::function<void(const std::string& path, std::exception_ptr error)>> on_skipped = {};
+  option_function<void(const std::string& path, std::exception_ptr error)> on_skipped = {};
   /// Called with a warning about a problem that does not make the call fail, such as a checkpoint
   /// that could not be deleted, or a clock that was set back.
-  braced<std::function<void(const std::string& sentence)>> on_warning = {};
+  option_function<void(const std::string& sentence)> on_warning = {};
 };
 
 }  // namespace leat

@@ -51,8 +51,8 @@ struct monitored_session_options {
   std::int64_t save_summaries_steps = 0;   ///< 0: each supervised.save_summaries_interval
   /// Hooks, called in this order: chief_only_hooks if this is the chief, `hooks`, and the hooks
   /// that write summaries and save.
-  braced<std::vector<std::shared_ptr<session_hook>>> chief_only_hooks = {};
-  braced<std::vector<std::shared_ptr<session_hook>>> hooks = {};
+  option_list<std::shared_ptr<session_hook>> chief_only_hooks = {};
+  option_list<std::shared_ptr<session_hook>> hooks = {};
   /// The policy by which a failed run, or a session that could not be created, is tried again.
   /// Failures are counted until a run succeeds with a higher global step than all runs before it.
   /// Without a global step, any successful run restarts the count.

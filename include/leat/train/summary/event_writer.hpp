@@ -28,8 +28,8 @@ struct event_writer_options {
   duration flush_interval = std::chrono::seconds(120);  ///< longest time until an event is written
   std::size_t buffer_size = std::size_t{256} << 10;     ///< bytes collected for one write
   bool durable = false;                                 ///< every flush syncs the events to disk
-  braced<std::string> suffix = {};                      ///< end of each file name
-  braced<std::string> host = {};    ///< part of the file name; if empty, the name of the machine
+  option_string suffix = {};                            ///< end of each file name
+  option_string host = {};          ///< part of the file name; if empty, the name of the machine
   std::optional<int> process = {};  ///< part of the file name; if not set, the process ID
 };
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -133,9 +132,11 @@ class supervisor {
   /// the directory, restores or creates the state, and starts the services; a worker waits until
   /// the state is ready. Then the queue runners are started.
   ///
-  /// Errors: failed_precondition if another chief holds the directory; errors of
-  ///         session_manager::prepare_session() or wait_for_session(); system errors. Call stop()
-  ///         after an error as well.
+  /// Errors: failed_precondition if another chief holds the directory, and with the reason, if the
+  ///         state of the chief is not ready in the end. deadline_exceeded if that of a worker is
+  ///         not ready after max_wait. invalid_argument for wait_for_checkpoint with
+  ///         saver.rank_directories. Errors of the saver and of the functions in the option
+  ///         sessions; system errors. Call stop() after an error as well.
   [[nodiscard]] task<session> prepare_or_wait_for_session(prepare_options options = {});
 
   /// Starts each of the services "summaries", "input", "steps" and "checkpoints" whose requirements
@@ -306,15 +307,12 @@ class supervisor {
   /// Returns the saver, or null before the supervisor is prepared or if it has no state or no
   /// logdir.
   [[nodiscard]] class saver* get_saver() noexcept;
-  /// Returns the session manager, from the options or created from them.
-  [[nodiscard]] session_manager& sessions() noexcept { return *sessions_; }
   /// Returns the checkpoint from which the current run resumed, or an empty string if the run
   /// started from the beginning.
   [[nodiscard]] const std::string& restored_from() const noexcept { return restored_from_; }
 
  private:
   struct state;
-  class element_steps;
 
   template <class Body>
   static task<void> call(Body& body, session& s) {
@@ -330,29 +328,19 @@ class supervisor {
   [[nodiscard]] task<void> run_until_stop(task<void> body);
   [[nodiscard]] task<void> end(std::optional<session>& opened, const std::exception_ptr& error,
                                stop_options options);
-  [[nodiscard]] task<void> wait_before_step();
-  [[nodiscard]] task<void> stop_before_step();
-  [[nodiscard]] task<void> wait_for_start();
-  void warn_about_held_steps(duration limit);
-  [[nodiscard]] task<void> give_way_to_steps(const detail::step_in_progress* own, duration held);
-  [[nodiscard]] task<void> limit_last_step();
-  [[nodiscard]] task<void> wait_for_body_step();
-  [[nodiscard]] bool has_failed() const noexcept;
-  void record_body_request() noexcept;
-  [[nodiscard]] bool limit_steps() noexcept;
-  void stop_body() noexcept;
-  [[nodiscard]] task<void> stop_body_task(bool by_owner);
   void warn_about_skipped();
   [[nodiscard]] saver_options forwarding_saver_options() const;
   [[nodiscard]] task<void> open_resources();
   [[nodiscard]] task<void> close_resources(bool close_writer);
-  [[nodiscard]] task<void> save_periodically();
+  [[nodiscard]] task<void> save_periodically(bool is_first);
   [[nodiscard]] task<void> renew_lock();
   [[nodiscard]] task<void> before_write();
   [[nodiscard]] task<void> write_summaries();
   void require_saver() const;
   [[nodiscard]] task<std::string> save_snapshot(detail::step_in_progress* own);
-  [[nodiscard]] task<std::string> save_exclusively(const detail::step_in_progress* own);
+  [[nodiscard]] task<std::string> save_and_report(const detail::step_in_progress* own);
+  [[nodiscard]] task<void> write_checkpoint(std::string& path, std::optional<std::int64_t>& step,
+                                            std::exception_ptr& flush_error);
   [[nodiscard]] task<void> stop_now(stop_options options, bool by_body, bool in_step);
   [[nodiscard]] task<void> finish(const bool& succeeded, task<void> closing);
   [[nodiscard]] task<void> save_at_end();
@@ -360,12 +348,10 @@ class supervisor {
   [[nodiscard]] task<void> measure_steps();
   [[nodiscard]] task<void> measure_input();
   [[nodiscard]] event_writer& require_writer();
-  void end_step(bool broken) noexcept;
-  void notify_step_end() noexcept;
+  void end_step(bool incomplete) noexcept;
 
   const supervisor_options options_;
   coordinator coord_;
-  std::shared_ptr<session_manager> sessions_;
   detail::pimpl<state> state_;
   std::string logdir_;
   std::string save_path_;

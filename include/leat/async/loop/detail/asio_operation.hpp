@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "leat/async/detail/asio_misuse.hpp"
+#include "leat/async/detail/operation_results.hpp"
 #include "leat/async/detail/promise.hpp"
-#include "leat/async/detail/result_tuple.hpp"
 #include "leat/async/detail/select_state.hpp"
 #include "leat/async/loop/detail/asio_operation_base.hpp"
 #include "leat/async/loop/detail/asio_operation_name.hpp"
@@ -140,7 +140,7 @@ class [[nodiscard]] asio_operation final
     if constexpr (!std::is_void_v<value_type>) return std::move(*result_.value);
   }
 
-  result_tuple<value_type> await_tuple() noexcept {
+  operation_result<value_type> await_tuple() noexcept {
     take_cancellation_exception();
     std::error_code ec = code();
     if constexpr (throws) {
@@ -151,7 +151,7 @@ class [[nodiscard]] asio_operation final
     } else {
       static_assert(std::default_initializable<value_type>,
                     "as_tuple() needs a default-constructible result of the Asio operation");
-      if (!result_.value) return failed_with<result_tuple<value_type>>(ec);
+      if (!result_.value) return failed_with<operation_result<value_type>>(ec);
       return {ec, std::move(*result_.value)};
     }
   }

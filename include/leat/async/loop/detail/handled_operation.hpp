@@ -149,13 +149,16 @@ class handled_operation final : private pending_operation {
     auto result = tuple_after_wait(operation_, waiter_, begin_error_);
     // The code that Asio programs test for; equal to errc::cancelled.
     if (waiter_.outcome() == wait_outcome::cancelled) {
-      std::get<0>(result) = asio::error::operation_aborted;
+      result.error = asio::error::operation_aborted;
     }
     waiter_.set_outcome(wait_outcome::cancelled);  // the result is used: there is nothing to undo
     [[maybe_unused]] const auto work = std::move(work_);
     memory.reset();
-    std::apply([&](auto&&... values) { std::move(handler)(std::move(values)...); },
-               std::move(result));
+    if constexpr (requires { result.value; }) {
+      std::move(handler)(result.error, std::move(result.value));
+    } else {
+      std::move(handler)(result.error);
+    }
   }
 
   Handler handler_;

@@ -1,36 +1,37 @@
 #pragma once
 
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/process_environment.hpp"
 
 namespace leat::detail {
 
-/// A guard that receives the signals of a simulation; see sim::world::raise(). It is in the list of
-/// its OS thread, which runs all threads of the simulation.
+/// A guard that receives the signals of a process_environment. It is in the list of that object.
 ///
-/// Thread safety: thread-bound to the OS thread that constructed it.
+/// Thread safety: thread-bound to the schedulers of its process_environment.
 class signal_receiver {
  public:
   signal_receiver(const signal_receiver&) = delete;
   signal_receiver& operator=(const signal_receiver&) = delete;
 
-  [[nodiscard]] scheduler& get_scheduler() const noexcept { return scheduler_; }
-
-  /// First and next receiver of the calling thread; null at the end.
-  static signal_receiver* first() noexcept { return newest_; }
-  static signal_receiver* next(const signal_receiver& r) noexcept { return r.following_; }
-
   /// Returns false if it does not handle this signal or has received one before. Destroys no
   /// receiver.
   [[nodiscard]] virtual bool receive(int signal) noexcept = 0;
 
+  /// Returns the receiver after `r`, or null.
+  [[nodiscard]] static signal_receiver* next(const signal_receiver& r) noexcept {
+    return r.following_;
+  }
+
  protected:
-  explicit signal_receiver(scheduler& sched) noexcept;
+  explicit signal_receiver(process_environment& process) noexcept;
   ~signal_receiver();
 
- private:
-  static constinit thread_local signal_receiver* newest_;
+  [[nodiscard]] process_environment& process() const noexcept { return process_; }
 
-  scheduler& scheduler_;
+  /// The first receiver of the process.
+  [[nodiscard]] signal_receiver* first() const noexcept { return process_.receivers(); }
+
+ private:
+  process_environment& process_;
   signal_receiver* previous_ = nullptr;
   signal_receiver* following_ = nullptr;
 };

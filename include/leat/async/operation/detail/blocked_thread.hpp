@@ -3,9 +3,9 @@
 #include <source_location>
 #include <utility>
 
-#include "leat/async/detail/thread_record.hpp"
+#include "leat/async/internal/thread_record.hpp"
 #include "leat/async/operation/operation.hpp"
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/wait_limit.hpp"
 #include "leat/base/internal/assert.hpp"
 #include "leat/base/internal/parker.hpp"
@@ -34,10 +34,6 @@ class blocked_thread {
   parker parker_;
 };
 
-}  // namespace leat::detail
-
-namespace leat {
-
 /// Performs an operation and blocks the OS thread until it has ended or `limit`, if there is one,
 /// ends it.
 template <operation Operation, class... Arguments>
@@ -46,20 +42,19 @@ result_of<Operation> block_on_operation(const wait_limit* limit, const std::sour
   LEAT_ASSERT(scheduler::current() == nullptr,
               "blocking operation on a scheduler thread would deadlock: use co_await");
   Operation operation{std::forward<Arguments>(arguments)...};
-  const bool untried =
-      !detail::is_empty_operation_of(operation) && detail::blocked_thread::stop_requested(limit);
+  const bool untried = !is_empty_operation_of(operation) && blocked_thread::stop_requested(limit);
   if (!untried && operation.try_complete(caller{nullptr, where})) {
-    return detail::result_at_once(operation);
+    return result_at_once(operation);
   }
   typename Operation::waiter w(operation, where);
-  detail::blocked_thread self(w, limit);
+  blocked_thread self(w, limit);
   if (untried) {
     w.set_outcome(wait_outcome::cancelled);
   } else if (!Operation::begin(w)) {
     self.sleep();
   }
   w.throw_on_failure();
-  return detail::result_after_wait(operation, w);
+  return result_after_wait(operation, w);
 }
 
-}  // namespace leat
+}  // namespace leat::detail

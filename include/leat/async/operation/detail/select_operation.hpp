@@ -9,7 +9,7 @@
 
 #include "leat/async/detail/select_state.hpp"
 #include "leat/async/operation/detail/operation_awaiter.hpp"
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat::detail {

@@ -9,7 +9,7 @@
 
 #include "leat/async/task.hpp"
 #include "leat/codec/tfrecord/tfrecord_index.hpp"
-#include "leat/io/file/detail/atomic_file.hpp"
+#include "leat/io/file/internal/atomic_file.hpp"
 
 namespace leat::detail {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "leat/base/internal/thread_mutex.hpp"
-#include "leat/io/backend/file_backend.hpp"
+#include "leat/files/file_backend.hpp"
 #include "leat/io/file/detail/read_wait.hpp"
 #include "leat/io/file/file.hpp"
 

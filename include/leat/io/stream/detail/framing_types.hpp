@@ -43,9 +43,9 @@ struct framing_input {
   std::uint64_t index = 0;    ///< of the next record
   /// Bytes at its beginning that were searched before and contain no intact record.
   std::size_t searched = 0;
-  bool inflated = false;     ///< the stream was inflated from a compressed file
-  std::uint64_t offset = 0;  ///< of the first byte in the stream
-  std::uint8_t state = 0;    ///< framing_result::state of the call that searched the bytes before
+  bool decompressed = false;  ///< the stream was decompressed from a compressed file
+  std::uint64_t offset = 0;   ///< of the first byte in the stream
+  std::uint8_t state = 0;     ///< framing_result::state of the call that searched the bytes before
 };
 
 /// The result of a framing, besides the records.

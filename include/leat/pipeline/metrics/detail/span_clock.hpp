@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/base/internal/thread_mutex.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "leat/base/random.hpp"
 #include "leat/base/world_rank.hpp"
-#include "leat/pipeline/state/detail/stage_state.hpp"
+#include "leat/pipeline/source/detail/files_state.hpp"
 
 namespace leat::detail {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "leat/pipeline/source/detail/reader_settings.hpp"
+#include "leat/pipeline/source/detail/reader_memory.hpp"
 #include "leat/pipeline/source/detail/saved_file_versions.hpp"
 #include "leat/pipeline/source/file_source.hpp"
 #include "leat/pipeline/stage/detail/pipeline_context.hpp"

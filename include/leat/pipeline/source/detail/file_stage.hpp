@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "leat/async/detail/yield_turn.hpp"
+#include "leat/async/internal/yield_turn.hpp"
 #include "leat/base/random.hpp"
-#include "leat/io/index/detail/epoch_limits.hpp"
+#include "leat/io/index/internal/epoch_limits.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/pipeline/source/detail/file_order.hpp"
+#include "leat/pipeline/source/detail/files_state.hpp"
 #include "leat/pipeline/source/detail/position_reader.hpp"
-#include "leat/pipeline/source/detail/reader_settings.hpp"
 #include "leat/pipeline/source/detail/source_files.hpp"
 #include "leat/pipeline/source/file_source.hpp"
 #include "leat/pipeline/stage/detail/replay_log.hpp"
@@ -75,25 +75,38 @@ class file_stage final : public stage<typename Reader::batch_type> {
   std::string save_error() const override {
     return descriptor_save_error(source_.files, this->metrics().name());
   }
-  void describe(std::vector<stage_state>& s) const override { add_stage(s, description()); }
-  void save(block_position before, batch_numbers&,
-            std::vector<stage_state>& stages) const override {
+  saved_stage describe() const override {
+    saved_stage s{.kind = std::string(Reader::name),
+                  .name = this->metrics().name(),
+                  .settings = {{"shuffle", source_.shuffle},
+                               {"interleave", source_.interleave},
+                               {"block", source_.block_length},
+                               {rank_setting, source_.world.rank, true},
+                               {world_size_setting, source_.world.world_size, true}},
+                  .own = file_stage_state().write(),
+                  .make = &make_state<file_stage_state>};
+    Reader::for_each_setting(source_.reader, [&s](const char* name, std::uint64_t value) {
+      s.settings.push_back({name, value});
+    });
+    return s;
+  }
+  block_position save(block_position before, batch_numbers&, std::string& own) const override {
     const log_entry* const at = replay_log_.find(before.block);
-    stage_state s = description();
     const auto from = at ? at->round : present_round();
-    s.files = from->state;
-    if (from->assigned) s.files->assigned = *from->assigned;
-    s.files->records = (at ? at->given : delivered_in_round() + to_drop_) + before.element;
-    s.files->files = open_.files().versions();
-    add_stage(stages, std::move(s));
+    file_stage_state s;
+    s.at = from->state;
+    if (from->assigned) s.at.assigned = *from->assigned;
+    s.at.records = (at ? at->given : delivered_in_round() + to_drop_) + before.element;
+    s.at.files = open_.files().versions();
+    own = s.write();
+    return before;
   }
   void forget(std::uint64_t block) noexcept override { replay_log_.forget(block); }
 
-  task<void> restore(std::span<stage_state> stages) override {
-    const stage_state& s = stages.back();
-    if (!s.files) throw_state_error(s.name, "it contains no positions in files");
-    if (s.rank_files.empty()) co_return co_await restore_from(*s.files);
-    co_await redistribute_files(s.rank_files);
+  task<void> restore(stage_state& state) override {
+    const auto& s = static_cast<const file_stage_state&>(state);
+    if (s.of_ranks.empty()) co_return co_await restore_from(s.at);
+    co_await redistribute_files(s.of_ranks);
   }
   void rewind() noexcept override {
     random_ = initial_;
@@ -363,18 +376,6 @@ class file_stage final : public stage<typename Reader::batch_type> {
     }
     order_.add_left(left);
     return left;
-  }
-
-  [[nodiscard]] stage_state description() const {
-    stage_state s{.kind = std::string(Reader::name),
-                  .name = this->metrics().name(),
-                  .settings = {{"shuffle", source_.shuffle},
-                               {"interleave", source_.interleave},
-                               {"block", source_.block_length},
-                               {"rank", source_.world.rank},
-                               {"world_size", source_.world.world_size}}};
-    add_reader_settings(source_.reader, s.settings);
-    return s;
   }
 
   const file_source<Reader> source_;

@@ -9,11 +9,11 @@
 #include <string>
 #include <utility>
 
-#include "leat/async/detail/yield_turn.hpp"
+#include "leat/async/internal/yield_turn.hpp"
 #include "leat/async/task.hpp"
 #include "leat/codec/compression/compression.hpp"
 #include "leat/pipeline/stage/detail/pipeline_context.hpp"
-#include "leat/pipeline/state/detail/stage_state.hpp"
+#include "leat/pipeline/state/detail/origin.hpp"
 
 namespace leat::detail {
 
@@ -62,12 +62,12 @@ class position_reader {
       constexpr std::uint64_t smallest = std::uint64_t{4} << 10;
       const origin& first = records_.front();
       const origin& last = records_.back();
-      if (options_.compression_type.value_or(compression::none) != compression::none) return;
+      if (options_.compression.value_or(compression::none) != compression::none) return;
       if (last.index <= first.index) return;
       const std::uint64_t mean = (last.offset - first.offset) / (last.index - first.index);
       if (mean > options_.read.chunk_size / 4) return;
       piece_size_ = std::max(smallest, 2 * mean);
-      may_be_compressed_ = !options_.compression_type;
+      may_be_compressed_ = !options_.compression;
     }
   }
 

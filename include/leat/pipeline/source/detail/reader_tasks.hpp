@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/internal/assert.hpp"
 #include "leat/io/file/file.hpp"
@@ -19,8 +19,8 @@
 #include "leat/io/reader/record_batch.hpp"
 #include "leat/pipeline/element/detail/block_recycler.hpp"
 #include "leat/pipeline/metrics/stage_metrics.hpp"
+#include "leat/pipeline/source/detail/files_state.hpp"
 #include "leat/pipeline/stage/detail/pipeline_context.hpp"
-#include "leat/pipeline/state/detail/stage_state.hpp"
 #include "leat/queue/fifo_queue.hpp"
 
 namespace leat::detail {

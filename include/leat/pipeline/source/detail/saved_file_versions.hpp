@@ -8,9 +8,18 @@
 
 #include "leat/async/task.hpp"
 #include "leat/io/file/file.hpp"
-#include "leat/pipeline/state/detail/stage_state.hpp"
 
 namespace leat::detail {
+
+/// The version of a file when it was read.
+struct saved_file_version {
+  std::uint32_t path = 0;  ///< CRC-32C of the path
+  bool read = false;       ///< false: the following members are unknown
+  std::uint64_t size = 0;
+  std::int64_t modified_ns = 0;
+
+  friend bool operator==(const saved_file_version&, const saved_file_version&) = default;
+};
 
 /// Returns the first of the files that is a descriptor_path(), or null.
 [[nodiscard]] const std::string* find_descriptor_path(

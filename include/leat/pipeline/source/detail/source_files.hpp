@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "leat/pipeline/source/detail/file_order.hpp"
+#include "leat/pipeline/source/detail/files_state.hpp"
 #include "leat/pipeline/source/detail/reader_tasks.hpp"
 #include "leat/pipeline/source/detail/saved_file_versions.hpp"
 #include "leat/pipeline/source/file_source.hpp"
-#include "leat/pipeline/state/detail/stage_state.hpp"
 
 namespace leat::detail {
 

@@ -13,7 +13,7 @@
 #include "leat/base/internal/is_task.hpp"
 #include "leat/base/internal/range_concepts.hpp"
 #include "leat/pipeline/element/detail/row_positions.hpp"
-#include "leat/pipeline/state/detail/stage_state.hpp"
+#include "leat/pipeline/state/detail/origin.hpp"
 
 namespace leat::detail {
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,29 @@
 #include "leat/pipeline/stage/detail/stage.hpp"
 
 namespace leat::detail {
+
+/// An element of flat_map() of which the next stage has received some results.
+struct begun_element {
+  origin what;
+  std::uint64_t had = 0;
+};
+
+/// Returns all elements but the first `count`.
+[[nodiscard]] std::vector<begun_element> drop_first(std::vector<begun_element> all,
+                                                    std::size_t count);
+
+/// The elements of flat_map() that were begun. They come first, without the results already
+/// received.
+class flat_map_state final : public stage_state {
+ public:
+  std::vector<begun_element> begun = {};
+
+  std::string write() const override;
+  void read(std::string_view own, const std::vector<setting>& settings) override;
+  std::string_view rank_bond() const noexcept override;
+  void merge(const std::vector<const stage_state*>& ranks, rank_share& share) override;
+  void number_batches(batch_numbers& wanted, bool of_batches) override;
+};
 
 /// The common part of the stages that apply a function.
 ///
@@ -45,33 +69,33 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
     function_.reset();
   }
 
-  void describe(std::vector<stage_state>& stages) const override {
-    this->input().describe(stages);
-    add_stage(stages, description());
+  saved_stage describe() const override {
+    if constexpr (How != arity::many) return {.kind = "map", .name = this->metrics().name()};
+    return {
+        .kind = "flat_map", .name = this->metrics().name(), .make = &make_state<flat_map_state>};
   }
-  void save(block_position before, batch_numbers& batches,
-            std::vector<stage_state>& stages) const override {
-    input_position s = position_before(before);
-    if (this->origins_are_batches()) {
-      for (begun_element& b : s.begun) b.what.index = batches.index_of(b.what.index);
-    }
-    this->input().save(s.input, batches, stages);
-    add_stage(stages, description());
-    stages.back().begun = std::move(s.begun);
+  block_position save(block_position before, batch_numbers& batches,
+                      std::string& own) const override {
+    input_position at = position_before(before);
+    flat_map_state s;
+    s.begun = std::move(at.begun);
+    s.number_batches(batches, this->origins_are_batches());
+    own = s.write();
+    return at.input;
   }
   void forget(std::uint64_t block) noexcept override {
     const log_entry* const at = replay_log_.find(block);
     this->input().forget((at ? at->before : next_).input.block);
     replay_log_.forget(block);
   }
-  task<void> restore(std::span<stage_state> stages) override {
-    co_await this->input().restore(stages.first(stages.size() - 1));
+  task<void> restore(stage_state& state) override {
     if constexpr (How == arity::many) {
-      if (!stages.back().begun.empty()) co_await replay_unfinished(std::move(stages.back().begun));
+      auto& s = static_cast<flat_map_state&>(state);
+      if (!s.begun.empty()) co_await replay_unfinished(std::move(s.begun));
     }
+    co_return;
   }
   void rewind() noexcept override {
-    this->input().rewind();
     next_ = {};
     unfinished_.reset();
   }
@@ -264,10 +288,6 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
         this->metrics().name(),
         "the function returned other elements than before for a partly consumed element; "
         "functions must return the same elements again");
-  }
-
-  [[nodiscard]] stage_state description() const {
-    return {.kind = How == arity::many ? "flat_map" : "map", .name = this->metrics().name()};
   }
 
   function function_;

@@ -6,11 +6,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "leat/async/detail/yield_turn.hpp"
+#include "leat/async/internal/yield_turn.hpp"
 #include "leat/base/batch_remainder.hpp"
 #include "leat/pipeline/element/detail/block_bytes.hpp"
 #include "leat/pipeline/element/detail/memory_use.hpp"
@@ -21,6 +22,21 @@
 #include "leat/pipeline/stage/detail/stage.hpp"
 
 namespace leat::detail {
+
+inline constexpr const char* batch_size_setting = "size";
+
+/// The elements of each batch that later stages need again, in the order in which the last of them
+/// first needs them.
+class batch_state final : public stage_state {
+ public:
+  std::vector<std::vector<origin>> batches = {};
+
+  std::string write() const override;
+  void read(std::string_view own, const std::vector<setting>& settings) override;
+  void merge(const std::vector<const stage_state*>& ranks, rank_share& share) override;
+  bool makes_batches() const noexcept override { return true; }
+  void number_batches(batch_numbers& wanted, bool of_batches) override;
+};
 
 /// Collects elements in batches of one size.
 ///
@@ -70,34 +86,36 @@ class batch_stage final : public inner_stage<In, std::vector<owned_block<In>>> {
     co_return true;
   }
 
-  void describe(std::vector<stage_state>& stages) const override {
-    this->input().describe(stages);
-    add_stage(stages, description());
+  saved_stage describe() const override {
+    return {.kind = "batch",
+            .name = this->metrics().name(),
+            .settings = {{batch_size_setting, size_},
+                         {"drop the remainder", last_ == batch_remainder::drop}},
+            .make = &make_state<batch_state>};
   }
-  void save(block_position before, batch_numbers& batches,
-            std::vector<stage_state>& stages) const override {
-    std::vector<std::vector<origin>> made_of;
+  block_position save(block_position before, batch_numbers& batches,
+                      std::string& own) const override {
+    batch_state s;
     batch_numbers input_batches;
     for (const std::uint64_t number : batches.all()) {
-      made_of.push_back(origins_of(number));
+      s.batches.push_back(origins_of(number));
       if (!this->input().origins_are_batches()) continue;
-      for (origin& o : made_of.back()) o.index = input_batches.index_of(o.index);
+      for (origin& o : s.batches.back()) input_batches.renumber(o);
     }
-    this->input().save(position_at(before.block + before.element), input_batches, stages);
-    add_stage(stages, description());
-    stages.back().batches = std::move(made_of);
+    batches = std::move(input_batches);
+    own = s.write();
+    return position_at(before.block + before.element);
   }
   void forget(std::uint64_t block) noexcept override {
     replay_log_.forget(block);
     this->input().forget(position_at(block).block);
   }
-  task<void> restore(std::span<stage_state> stages) override {
-    co_await this->input().restore(stages.first(stages.size() - 1));
-    batches_to_replay_ = std::move(stages.back().batches);
+  task<void> restore(stage_state& state) override {
+    batches_to_replay_ = std::move(static_cast<batch_state&>(state).batches);
     restored_count_ = batches_to_replay_.size();
+    co_return;
   }
   void rewind() noexcept override {
-    this->input().rewind();
     in_.restart();
     batches_to_replay_.clear();
     restored_count_ = 0;
@@ -213,11 +231,6 @@ class batch_stage final : public inner_stage<In, std::vector<owned_block<In>>> {
   [[nodiscard]] block_position position_at(std::uint64_t block) const noexcept {
     const log_entry* const at = replay_log_.find(block);
     return at ? at->input : in_.next();
-  }
-  [[nodiscard]] stage_state description() const {
-    return {.kind = "batch",
-            .name = this->metrics().name(),
-            .settings = {{"size", size_}, {"drop the remainder", last_ == batch_remainder::drop}}};
   }
 
   const std::size_t size_;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "leat/pipeline/element/detail/ring_buffer.hpp"
-#include "leat/pipeline/state/detail/stage_state.hpp"
+#include "leat/pipeline/state/detail/origin.hpp"
 
 namespace leat::detail {
 

@@ -11,7 +11,7 @@
 #include "leat/async/task.hpp"
 #include "leat/base/internal/local_types.hpp"
 #include "leat/pipeline/stage/detail/pipeline_context.hpp"
-#include "leat/pipeline/stage/detail/step_observer.hpp"
+#include "leat/pipeline/stage/internal/step_observer.hpp"
 
 LEAT_LOCAL_TYPES_BEGIN
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "leat/async/task.hpp"
-#include "leat/pipeline/state/detail/stage_state.hpp"
+#include "leat/pipeline/state/detail/origin.hpp"
 
 namespace leat::detail {
 
@@ -23,19 +23,20 @@ namespace leat::detail {
 template <class Block>
 class origin_log {
  public:
-  /// Records origins from now on. Returns false if the stage has none.
-  [[nodiscard]] virtual bool enable_origins() = 0;
+  /// Records origins from now on. Returns false if the stage has none; then it needs no other of
+  /// these functions.
+  [[nodiscard]] virtual bool enable_origins() { return false; }
   /// Returns true if elements are made of batches, which origins then name.
   [[nodiscard]] virtual bool origins_are_batches() const noexcept { return false; }
 
   /// Moves the origins of the elements of a delivered block to `all`, once for each block.
   /// Precondition: the block was not forgotten.
-  virtual void take_origins(std::uint64_t block, std::vector<origin>& all) = 0;
+  virtual void take_origins(std::uint64_t, std::vector<origin>& all) { all.clear(); }
 
   /// Accepts elements that were produced again, and their origins.
   using sink = std::function<void(Block& block, std::span<const origin> origins)>;
   /// Produces all elements again that depend on some records or batches, given once each, in order.
-  [[nodiscard]] virtual task<void> replay(std::span<const origin> records, sink to) = 0;
+  [[nodiscard]] virtual task<void> replay(std::span<const origin>, sink) { co_return; }
 
  protected:
   origin_log() = default;

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "leat/async/dump/detail/scope_handover.hpp"
-#include "leat/async/scheduler.hpp"
+#include "leat/async/dump/internal/scope_handover.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/task.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
@@ -24,7 +24,7 @@
 #include "leat/pipeline/element/detail/memory_use.hpp"
 #include "leat/pipeline/metrics/stage_metrics.hpp"
 #include "leat/pipeline/stage/detail/element_pace.hpp"
-#include "leat/pipeline/stage/detail/step_observer.hpp"
+#include "leat/pipeline/stage/internal/step_observer.hpp"
 #include "leat/pipeline/stage/pipeline_options.hpp"
 
 namespace leat::detail {

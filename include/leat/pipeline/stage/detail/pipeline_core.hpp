@@ -58,6 +58,8 @@ class pipeline_core {
   void start(prefetch_adder add_prefetch);
   [[nodiscard]] task<void> end();
   [[nodiscard]] std::string state() const;
+  /// The stages from the source to the last one.
+  [[nodiscard]] std::vector<any_stage*> chain() const;
 
   std::string end_;         // the state then
   std::string save_error_;  // why there is none

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,11 +19,11 @@ inline constexpr const char* block_count_error = "blocks is out of range: set 1 
 
 /// Runs the preceding stages in a task of their own, some blocks ahead of the consumer, on its
 /// scheduler or on a worker's. In the second case these stages belong to the worker.
+///
+/// It passes on the blocks of the previous stage unchanged, so it has no state.
 template <class Block>
 class prefetch_stage final : public inner_stage<Block, Block>, private prefetched_input {
  public:
-  using sink = typename stage<Block>::sink;
-
   /// If memory for the stage is exhausted, `input` is unchanged.
   prefetch_stage(std::unique_ptr<stage<Block>>&& input, stage_metrics& metrics, std::size_t blocks,
                  bool on_worker = false)
@@ -45,24 +44,8 @@ class prefetch_stage final : public inner_stage<Block, Block>, private prefetche
     return "stage '" + this->metrics().name() +
            "' runs on a worker, whose position is not saved; unset on_worker";
   }
-  // It passes on the blocks of the previous stage unchanged.
-  void describe(std::vector<stage_state>& stages) const override { this->input().describe(stages); }
-  void save(block_position before, batch_numbers& batches,
-            std::vector<stage_state>& stages) const override {
-    this->input().save(before, batches, stages);
-  }
   void forget(std::uint64_t block) noexcept override {
     if (!tasks_.on_worker()) this->input().forget(block);
-  }
-  task<void> restore(std::span<stage_state> stages) override {
-    return this->input().restore(stages);
-  }
-  void rewind() noexcept override { this->input().rewind(); }
-  void take_origins(std::uint64_t block, std::vector<origin>& all) override {
-    this->input().take_origins(block, all);
-  }
-  task<void> replay(std::span<const origin> records, sink to) override {
-    return this->input().replay(records, std::move(to));
   }
 
  private:

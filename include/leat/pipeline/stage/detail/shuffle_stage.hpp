@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,20 @@
 #include "leat/pipeline/stage/detail/stage.hpp"
 
 namespace leat::detail {
+
+/// The elements of a shuffle buffer, slot by slot, and the count of numbers drawn.
+class shuffle_state final : public stage_state {
+ public:
+  std::uint64_t seed = 0;
+  std::uint64_t draws = 0;
+  std::vector<origin> held = {};
+  bool is_share = false;  ///< of the elements of several ranks: the seed is one of theirs
+
+  std::string write() const override;
+  void read(std::string_view own, const std::vector<setting>& settings) override;
+  std::string_view rank_bond() const noexcept override;
+  void merge(const std::vector<const stage_state*>& ranks, rank_share& share) override;
+};
 
 /// Delivers elements drawn at random from a buffer that is kept full while the input lasts. If a
 /// restore filled the buffer beyond its capacity, delivers the surplus first.
@@ -74,17 +89,20 @@ class shuffle_stage final : public inner_stage<In, owned_block<In>> {
     return "stage '" + this->metrics().name() +
            "' buffers elements of several records; call shuffle() before batch()";
   }
-  void describe(std::vector<stage_state>& stages) const override {
-    this->input().describe(stages);
-    add_stage(stages, description());
+  saved_stage describe() const override {
+    return {.kind = "shuffle",
+            .name = this->metrics().name(),
+            .settings = {{"capacity", capacity_}},
+            .make = &make_state<shuffle_state>};
   }
-  void save(block_position before, batch_numbers& batches,
-            std::vector<stage_state>& stages) const override {
+  block_position save(block_position before, batch_numbers&, std::string& own) const override {
     const stream_position at = position_before(before);
-    this->input().save(at.input, batches, stages);
-    stage_state s = description();
-    s.buffer = buffer_state{random_.seed(), at.draws, held_.at(at.held)};
-    add_stage(stages, std::move(s));
+    shuffle_state s;
+    s.seed = random_.seed();
+    s.draws = at.draws;
+    s.held = held_.at(at.held);
+    own = s.write();
+    return at.input;
   }
   void forget(std::uint64_t block) noexcept override {
     replay_log_.forget(block);
@@ -92,18 +110,15 @@ class shuffle_stage final : public inner_stage<In, owned_block<In>> {
     held_.forget(at.held);
     this->input().forget(at.input.block);
   }
-  task<void> restore(std::span<stage_state> stages) override {
-    stage_state& s = stages.back();
-    if (!s.buffer) throw_state_error(this->metrics().name(), "it contains no shuffle buffer");
-    if (s.buffer->is_share) s.buffer->seed = given_seed_.value_or(s.buffer->seed);
-    require_seed(this->metrics().name(), given_seed_, s.buffer->seed);
-    co_await this->input().restore(stages.first(stages.size() - 1));
-    random_ = random_engine(s.buffer->seed, s.buffer->draws);
-    co_await refill_buffer(s.buffer->held);
-    held_.assign(std::move(s.buffer->held));
+  task<void> restore(stage_state& state) override {
+    auto& s = static_cast<shuffle_state&>(state);
+    if (s.is_share) s.seed = given_seed_.value_or(s.seed);
+    require_seed(this->metrics().name(), given_seed_, s.seed);
+    random_ = random_engine(s.seed, s.draws);
+    co_await refill_buffer(s.held);
+    held_.assign(std::move(s.held));
   }
   void rewind() noexcept override {
-    this->input().rewind();
     in_.restart();
     empty();
     held_.assign({});
@@ -186,10 +201,6 @@ class shuffle_stage final : public inner_stage<In, owned_block<In>> {
     }
     at.draws = random.position();
     return at;
-  }
-  [[nodiscard]] stage_state description() const {
-    return {
-        .kind = "shuffle", .name = this->metrics().name(), .settings = {{"capacity", capacity_}}};
   }
 
   // The memory that the buffer has added since the last look, with the current and the next block.

@@ -5,18 +5,17 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "leat/async/scheduler.hpp"
+#include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/task.hpp"
 #include "leat/pipeline/element/detail/input_block.hpp"
 #include "leat/pipeline/metrics/stage_metrics.hpp"
 #include "leat/pipeline/stage/detail/any_stage.hpp"
 #include "leat/pipeline/stage/detail/origin_log.hpp"
 #include "leat/pipeline/stage/detail/pipeline_context.hpp"
-#include "leat/pipeline/state/detail/batch_numbers.hpp"
-#include "leat/pipeline/state/detail/stage_state.hpp"
 #include "leat/queue/queue_base.hpp"
 
 namespace leat::detail {
@@ -38,6 +37,9 @@ namespace leat::detail {
 /// forget(). So the stages before may run ahead, and the pipeline can be saved at the position of
 /// its consumer. Origins describe what a block was made of, if a later stage needs them: see
 /// origin_log.
+///
+/// A source needs only next() and save_error(). If its pipeline can be saved, it also overrides
+/// the functions of any_stage that save and restore, and those of origin_log.
 template <class Block>
 class stage : public any_stage, public origin_log<Block> {
  public:
@@ -50,6 +52,8 @@ class stage : public any_stage, public origin_log<Block> {
   [[nodiscard]] virtual task<bool> next(Block& block) = 0;
 
   [[nodiscard]] stage_metrics& metrics() const noexcept { return metrics_; }
+
+  void start(pipeline_context&) override { metrics_.add_task(); }
 
  protected:
   /// Counts the time of this scope as work of the stage.
@@ -85,7 +89,9 @@ class stage : public any_stage, public origin_log<Block> {
   stage_metrics& metrics_;
 };
 
-/// A stage after another one, to which it passes on all calls by default.
+/// A stage after another one, to which it passes on all calls by default. That is all that a stage
+/// needs if block n of it is block n of its input. Otherwise it knows the position in its input of
+/// each block: it overrides save(), forget() and take_origins(), and replay().
 template <class In, class Block>
 class inner_stage : public stage<Block> {
  public:
@@ -94,14 +100,23 @@ class inner_stage : public stage<Block> {
   /// Null until begin_input().
   explicit inner_stage(stage_metrics& metrics) : stage<Block>(metrics) {}
 
+  any_stage* previous() const noexcept override { return input_.get(); }
   void start(pipeline_context& context) override {
     this->metrics().add_task();
     input_->start(context);
   }
   bool has_tasks() const noexcept override { return input_->has_tasks(); }
   std::string save_error() const override { return input_->save_error(); }
+  void forget(std::uint64_t block) noexcept override { input_->forget(block); }
   bool enable_origins() override { return input_->enable_origins(); }
   bool origins_are_batches() const noexcept override { return input_->origins_are_batches(); }
+  void take_origins(std::uint64_t block, std::vector<origin>& all) override {
+    input_->take_origins(block, all);
+  }
+  task<void> replay(std::span<const origin> records, typename stage<Block>::sink to) override {
+    if constexpr (std::is_same_v<In, Block>) co_await input_->replay(records, std::move(to));
+    co_return;
+  }
   void drop_functions() noexcept override {
     if (input_) input_->drop_functions();
   }

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "leat/pipeline/state/detail/stage_state.hpp"
+#include "leat/pipeline/state/detail/origin.hpp"
 
 namespace leat::detail {
 

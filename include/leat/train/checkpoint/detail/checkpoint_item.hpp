@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "leat/async/task.hpp"
-#include "leat/pipeline/stage/detail/step_observer.hpp"
+#include "leat/pipeline/stage/internal/step_observer.hpp"
 #include "leat/tensor/dtype.hpp"
 #include "leat/train/checkpoint/detail/saved_value.hpp"
 

@@ -1,0 +1,65 @@
+#include "leat/coordination/internal/producer_list.hpp"
+
+#include "base/internal/held_during_fork.hpp"
+#include "leat/base/internal/thread_mutex.hpp"
+
+namespace leat::detail {
+namespace {
+
+constinit thread_mutex producers_mutex;
+[[maybe_unused]] const int registered = held_during_fork<producers_mutex>();
+constinit producer_list_entry* first_producer LEAT_GUARDED_BY(producers_mutex) = nullptr;
+
+}  // namespace
+
+producer_list_entry::producer_list_entry(const queue_runner& runner,
+                                         const queue_base& queue) noexcept
+    : runner_(runner), queue_(queue) {
+  const thread_lock lock(producers_mutex);
+  next_ = first_producer;
+  first_producer = this;
+}
+
+producer_list_entry::~producer_list_entry() {
+  const thread_lock lock(producers_mutex);
+  producer_list_entry** at = &first_producer;
+  while (*at != this) at = &(*at)->next_;
+  *at = next_;
+}
+
+std::string unstarted_producers_text() {
+  std::string names;
+  const thread_lock lock(producers_mutex);
+  for (const producer_list_entry* p = first_producer; p; p = p->next_) {
+    if (p->runner_.last_start()) continue;
+    names += names.empty() ? "; call start(coordinator) of producer '" : ", '";
+    names += p->runner_.queue_name() + '\'';
+  }
+  return names;
+}
+
+std::string unstarted_producer_text(const queue_base& queue) {
+  bool found = false;
+  {
+    const thread_lock lock(producers_mutex);
+    for (const producer_list_entry* p = first_producer; p; p = p->next_) {
+      if (&p->queue_ != &queue) continue;
+      if (p->runner_.last_start()) return {};
+      found = true;
+    }
+  }
+  if (!found) return {};
+  return "producer '" + queue.name() + "' was never started: call its start(coordinator)";
+}
+
+bool waits_for_unstarted_producer() {
+  const thread_lock lock(producers_mutex);
+  for (const producer_list_entry* p = first_producer; p; p = p->next_) {
+    if (p->runner_.last_start()) continue;
+    const queue_statistics s = p->queue_.statistics();
+    if (s.waiting_pops > 0 && s.pushed == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,29 @@
+#pragma once
+
+namespace leat::detail {
+
+/// The phases of a run of a supervisor, in their order. Each phase is entered only from the one
+/// before; after `finishing`, the supervisor is idle again.
+///
+/// | phase       | begins when                           | what may happen               |
+/// |-------------|---------------------------------------|-------------------------------|
+/// | `idle`      | the object exists, or the run is over | a stop request, for the next  |
+/// |             |                                       | run                           |
+/// | `starting`  | the start begins                      | the state is made ready, then |
+/// |             |                                       | services start; a stop waits  |
+/// | `running`   | the start is over, also with an error | steps, saves, services        |
+/// | `stopping`  | stop() has requested the stop         | tasks, and the last step, end |
+/// | `finishing` | the tasks are joined, or too late     | at_end and the last save run; |
+/// |             |                                       | resources are closed          |
+///
+/// The body is not part of a phase: it may continue after the stop() that it has called, until the
+/// supervisor is idle and longer.
+enum class run_phase : unsigned char { idle, starting, running, stopping, finishing };
+
+/// Returns true if the table permits `to` after `from`.
+[[nodiscard]] constexpr bool may_follow(run_phase from, run_phase to) noexcept {
+  const int next = static_cast<int>(from) + 1;
+  return static_cast<int>(to) == (from == run_phase::finishing ? 0 : next);
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "leat/async/task.hpp"
+#include "leat/sync/event.hpp"
+
+namespace leat::detail {
+
+/// Waits until `must_wait` returns false. `change` is set whenever it may have changed.
+template <class Condition>
+task<void> wait_while(Condition must_wait, event& change) {
+  while (must_wait()) {
+    change.reset();
+    co_await change.wait();
+  }
+}
+
+}  // namespace leat::detail
