@@ -42,7 +42,8 @@ STATEMENTS = {'return', 'co_return', 'co_await', 'co_yield', 'throw', 'else', 'd
 # Types without a destructor, or whose constructors hide their members from the compiler's error.
 SCALARS = {'bool', 'char', 'short', 'int', 'long', 'unsigned', 'signed', 'float', 'double', 'void', 'size_t',
            'ptrdiff_t', 'byte', 'string_view', 'error_code', 'time_point', 'duration', 'time_span', 'nanoseconds',
-           'microseconds', 'milliseconds', 'seconds', 'minutes', 'hours', 'span', 'nullptr_t', 'braced', 'errc'}
+           'microseconds', 'milliseconds', 'seconds', 'minutes', 'hours', 'span', 'nullptr_t', 'errc', 'braced',
+           'option_function', 'option_list', 'option_string'}
 INTEGER = re.compile(r'u?int(_fast|_least)?\d+_t')
 CLASSES = {'string', 'pair', 'tuple', 'optional', 'unique_ptr', 'shared_ptr', 'variant', 'function', 'exception_ptr',
            'failure', 'coroutine_handle'}
