@@ -109,7 +109,10 @@ TEST_CASE("find_cycles: finds a task that waits for itself") {
 
 TEST_CASE("find_cycles: includes threads") {
   scope_state s = scope(1, {pushing({1, 1}, "a", {{1, 2}})});
-  s.threads.push_back({{1, 2}, "t", false, pushing({}, "", {{1, 1}}).waiting});
+  auto& thread = s.threads.emplace_back();
+  thread.id = {1, 2};
+  thread.name = "t";
+  thread.waiting = pushing({}, "", {{1, 1}}).waiting;
   REQUIRE(find_cycles({s}, false).size() == 1);
   s.threads[0].waiting.reset();
   CHECK(find_cycles({s}, false).empty());

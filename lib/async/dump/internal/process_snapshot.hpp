@@ -55,7 +55,7 @@ struct thread_state {
   bool started_elsewhere = false;          ///< true: no more than the above is known
   std::optional<wait_state> waiting = {};  ///< empty: it runs
   const void* blocked_on = nullptr;        ///< distinguishes waits
-  std::vector<scope_state> scopes = {};    ///< whose tasks it runs, or for which it waits
+  std::vector<scope_state> scopes;         ///< whose tasks it runs, or for which it waits
 };
 
 struct scope_state {
