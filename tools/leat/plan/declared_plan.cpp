@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -234,7 +235,7 @@ declared_plan make_plan(const toml_value& document, const plan_overrides& overri
         leat::batch_stage_options{.batch_size = default_batch_size(plan), .name = "output"});
   }
   check_pipeline(plan, found);
-  std::ranges::stable_sort(found, {}, &toml_error::where);
+  std::ranges::sort(found, {}, [](const toml_error& e) { return std::tie(e.where, e.text); });
   return plan;
 }
 
