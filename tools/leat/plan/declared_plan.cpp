@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -169,6 +168,14 @@ std::size_t default_batch_size(const declared_plan& plan) {
   return std::ranges::any_of(plan.files(), is_live) ? 1 : usual;
 }
 
+// Keeps the order of errors at one place. clang warns about the buffer of std::stable_sort().
+void sort_by_place(toml_errors& found) {
+  const auto before = [](const toml_error& a, const toml_error& b) { return a.where < b.where; };
+  for (auto next = found.begin(); next != found.end(); ++next) {
+    std::rotate(std::upper_bound(found.begin(), next, *next, before), next, next + 1);
+  }
+}
+
 // Adds the errors of the pipeline, except those of parts that have others already.
 void check_pipeline(declared_plan& plan, toml_errors& found) {
   for (const leat::plan_error& e : leat::find_plan_errors(plan.pipeline)) {
@@ -235,7 +242,7 @@ declared_plan make_plan(const toml_value& document, const plan_overrides& overri
         leat::batch_stage_options{.batch_size = default_batch_size(plan), .name = "output"});
   }
   check_pipeline(plan, found);
-  std::ranges::sort(found, {}, [](const toml_error& e) { return std::tie(e.where, e.text); });
+  sort_by_place(found);
   return plan;
 }
 
