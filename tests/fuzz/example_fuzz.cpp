@@ -68,6 +68,10 @@ void check_lists(leat::byte_view bytes) {
                                 .add("s", views)
                                 .serialize();
   if (lists().parse_one(leat::as_bytes(again)) != first) std::abort();
+  // Its strings do not depend on a later record.
+  const leat::byte_view beside[] = {bytes, {}};
+  const leat::string_values in_batch = lists().parse(beside).sparse("s").values.strings();
+  if (!std::ranges::equal(in_batch, strings)) std::abort();
 }
 
 // A parser for single features returns the values that decode_example() returns.

@@ -1,6 +1,7 @@
 // Parses any bytes as a SequenceExample. The bytes are refused, or a parser without features
 // returns the steps in them.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -42,6 +43,9 @@ void check_steps(leat::byte_view bytes) {
   const auto found = all.feature_lists.find("s");
   const std::size_t expected = found == all.feature_lists.end() ? 0 : values_in(found->second);
   if (strings_in(both) != expected || strings_in(one) != expected) std::abort();
+  // Its strings do not depend on a later record.
+  const auto in_batch = both.sequences.sparse("s").values.strings();
+  if (!std::ranges::equal(in_batch, one.sequences.sparse("s").values.strings())) std::abort();
 }
 
 }  // namespace

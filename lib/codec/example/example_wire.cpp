@@ -5,9 +5,12 @@
 namespace leat::detail {
 namespace {
 
-// Messages in two pieces are merged as in protobuf: as if one followed the other.
+// Messages in pieces are merged as in protobuf: as if one followed the other. If `first` is the
+// result of the call before, it grows in place, so that n pieces take O(n) memory.
 std::string_view join(std::string_view first, std::string_view second, joined_bytes& joined) {
   if (first.empty()) return second;
+  const bool grows = !joined.empty() && first.data() == joined.front().data();
+  if (grows) return joined.front().append(second);
   return joined.emplace_front(first).append(second);
 }
 

@@ -190,7 +190,6 @@ void check_names(std::string_view owner, std::span<const std::string_view> names
 
 void feature_lookup::clear() {
   for (feature_list& list : lists_) list.kind = feature_kind::none;
-  if (!joined_.empty()) joined_.clear();
 }
 
 inline std::size_t feature_lookup::find_slot(std::string_view key, std::size_t position) {

@@ -106,7 +106,7 @@ class feature_lookup {
   const feature_layout& plan_;
   std::vector<feature_list> lists_;
   std::vector<std::pair<std::string, std::size_t>> expected_;  // keys by position, and their slots
-  joined_bytes joined_;
+  joined_bytes joined_;  // of all records, because the columns refer to them
 };
 
 }  // namespace leat::detail

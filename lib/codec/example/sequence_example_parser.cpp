@@ -54,7 +54,6 @@ class record_reader {
 
   void read(byte_view record) {
     finder_.clear();
-    joined_.clear();
     lists_.assign(lists_.size(), std::nullopt);
     detail::for_each_bytes(as_text(record), 1,
                            [this](std::string_view features) { finder_.add_features(features); });
@@ -82,7 +81,7 @@ class record_reader {
   const feature_layout& sequences_;
   detail::feature_lookup finder_;
   std::vector<std::optional<std::string_view>> lists_;
-  detail::joined_bytes joined_;
+  detail::joined_bytes joined_;  // of all records, because the columns refer to them
 };
 
 void add_record(byte_view record, const record_id& id, record_reader& reader,

@@ -12,6 +12,7 @@
 
 #include "leat/codec/example/example_builder.hpp"
 #include "leat/codec/example/example_parser.hpp"
+#include "leat/codec/example/sequence_example_parser.hpp"
 #include "leat/codec/tfrecord/tfrecord.hpp"
 #include "support/hex.hpp"
 
@@ -168,10 +169,69 @@ TEST_CASE("Example: reads a value before its key, and any bytes", "[codec]") {
   CHECK(values.strings()[2] == "x");
 }
 
-TEST_CASE("Example: merges lists and features in pieces and uses the last type", "[codec]") {
-  const auto field = [](int number, const std::string& bytes) {
-    return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
+std::string field(int number, const std::string& bytes) {
+  return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
+}
+
+// A feature of two texts, each in a list of its own.
+std::string feature_in_pieces(const std::string& a, const std::string& b) {
+  return field(1, field(1, a)) + field(1, field(1, b));
+}
+
+TEST_CASE("Example: strings in pieces remain valid while later records are read", "[codec]") {
+  const leat::example_parser parser({{"a", leat::var_len_feature{.type = dtype::string}}});
+  std::vector<std::string> records;
+  std::vector<std::string> expected;
+  for (const char* name : {"first", "second", "third"}) {
+    expected.insert(expected.end(), {name, std::string(40, name[0])});
+    const std::string feature = feature_in_pieces(expected.end()[-2], expected.back());
+    records.push_back(field(1, field(1, field(1, "a") + field(2, feature))));
+  }
+  const std::vector<leat::byte_view> views{leat::as_bytes(records[0]), leat::as_bytes(records[1]),
+                                           leat::as_bytes(records[2])};
+  const leat::parsed_features parsed = parser.parse(views);
+  const leat::string_values values = parsed.sparse("a").values.strings();
+  CHECK(std::vector<std::string>(values.begin(), values.end()) == expected);
+}
+
+TEST_CASE("SequenceExample: strings in pieces remain valid while later records are read",
+          "[codec]") {
+  const leat::feature_map strings{{"a", leat::var_len_feature{.type = dtype::string}}};
+  const leat::sequence_example_parser parser(strings, strings);
+  const auto record = [](const std::string& of_context, const std::string& of_step) {
+    const std::string context = field(1, "a") + field(2, feature_in_pieces(of_context, "c"));
+    const std::string step = field(1, feature_in_pieces(of_step, "s"));
+    return field(1, field(1, context)) + field(2, field(1, field(1, "a") + field(2, step)));
   };
+  const std::string first = record("one", "two");
+  const std::string second = record("three", "four");
+  const std::vector<leat::byte_view> views{leat::as_bytes(first), leat::as_bytes(second)};
+  const leat::parsed_sequences parsed = parser.parse(views);
+  const auto texts = [](const leat::parsed_features& of) {
+    const leat::string_values values = of.sparse("a").values.strings();
+    return std::vector<std::string>(values.begin(), values.end());
+  };
+  using strings_of = std::vector<std::string>;
+  CHECK(texts(parsed.context) == strings_of{"one", "c", "three", "c"});
+  CHECK(texts(parsed.sequences) == strings_of{"two", "s", "four", "s"});
+}
+
+TEST_CASE("Example: a list in many pieces takes memory in proportion to its size", "[codec]") {
+  constexpr int pieces = 100'000;  // a copy for each piece would take 15 GB
+  std::string feature;
+  for (int i = 0; i < pieces; ++i) feature += field(3, field(1, "\x01"));
+  const auto long_field = [](int number, const std::string& bytes) {
+    std::string out{static_cast<char>(number << 3 | 2)};
+    std::size_t n = bytes.size();
+    for (; n > 127; n >>= 7) out += static_cast<char>(n | 128);
+    return out + static_cast<char>(n) + bytes;
+  };
+  const std::string entry = field(1, "a") + long_field(2, feature);
+  const std::string record = long_field(1, long_field(1, entry));
+  CHECK(parse(record, "a", dtype::int64).values.count() == pieces);
+}
+
+TEST_CASE("Example: merges lists and features in pieces and uses the last type", "[codec]") {
   const auto example = [&](const std::string& entry) { return field(1, field(1, entry)); };
   const auto numbers = [&](const std::string& message) {
     const auto values = parse(message, "a", dtype::int64).values;
