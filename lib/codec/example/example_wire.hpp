@@ -48,8 +48,8 @@ inline void require_utf8(std::string_view name) {
   throw malformed_message{"a name that is not UTF-8", name};
 }
 
-/// Bytes that had to be joined to be one message. An empty object owns no memory. A value_column has
-/// views of the strings in them, so the bytes must remain until its values are taken.
+/// Bytes that had to be joined to be one message. An empty object owns no memory. A value_column
+/// has views of the strings in them, so the bytes must remain until its values are taken.
 using joined_bytes = std::forward_list<std::string>;
 
 /// A Feature: its kind, and its serialized list.
