@@ -57,6 +57,7 @@ void task_branch::ended() noexcept {
 }
 
 void task_branch::request_cancel() noexcept {
+  if (cancel_requested_) return;  // a scheduler that ends asks again
   scheduler& sched = *state_.get_scheduler();
   cancel_requested_ = true;
   cancelled_at_ = sched.now();

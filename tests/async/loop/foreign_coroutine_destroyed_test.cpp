@@ -99,6 +99,24 @@ TEST_CASE("foreign coroutine: destroyed after its task has ended and before it r
   CHECK_FALSE(resumed);
 }
 
+TEST_CASE("foreign coroutine: its scheduler ends while a task that it has stopped still runs") {
+  bool resumed = false;
+  std::optional<foreign_coroutine> f;
+  {
+    asio::io_context io;
+    const auto stubborn = []() -> task<> {
+      task_group group(leat::shielded);
+      group.spawn([]() -> task<> { co_await leat::sleep_for(1h); }());
+      co_await group.join();
+    };
+    const auto limited = [&] { return leat::as_tuple(leat::with_timeout(stubborn(), 1ms)); };
+    f = start(leat::get_scheduler(io), limited, resumed);
+    io.run_for(20ms);
+  }
+  CHECK_FALSE(resumed);
+  f->handle.destroy();
+}
+
 TEST_CASE("foreign coroutine: destroyed before a posted start") {
   asio::io_context io;
   static_cast<void>(leat::get_scheduler(io));
