@@ -70,8 +70,8 @@ void check_lists(leat::byte_view bytes) {
   if (lists().parse_one(leat::as_bytes(again)) != first) std::abort();
   // Its strings do not depend on a later record.
   const leat::byte_view beside[] = {bytes, {}};
-  const leat::string_values in_batch = lists().parse(beside).sparse("s").values.strings();
-  if (!std::ranges::equal(in_batch, strings)) std::abort();
+  const leat::parsed_features batch = lists().parse(beside);
+  if (!std::ranges::equal(batch.sparse("s").values.strings(), strings)) std::abort();
 }
 
 // A parser for single features returns the values that decode_example() returns.

@@ -73,7 +73,7 @@ leat::planned_batch csv_sink::make_row(const leat::decoded_example& example) {
     for (const auto& [name, v] : example.features) columns_.push_back({name, std::nullopt});
   }
   if (columns_.empty()) throw_record_error("has no features: csv needs at least one");
-  std::vector<leat::planned_batch::column> values;
+  std::vector<leat::planned_batch::column> row;
   for (column& c : columns_) {
     const auto found = example.features.find(c.name);
     if (found == example.features.end()) {
@@ -83,7 +83,7 @@ leat::planned_batch csv_sink::make_row(const leat::decoded_example& example) {
           fmt::format("has no feature '{}', {}", escape_text(c.name),
                       names.empty() ? "and no other feature" : "only " + quoted_names(names)));
     }
-    values.push_back({c.name, to_value(c, found->second)});
+    row.push_back({c.name, to_value(c, found->second)});
   }
   const bool is_complete = ignores_other_features_ || example.features.size() == columns_.size();
   for (const auto& [name, v] : example.features) {
@@ -94,7 +94,7 @@ leat::planned_batch csv_sink::make_row(const leat::decoded_example& example) {
         "has a feature '{}', which the first record lacks: set --columns to choose the features",
         escape_text(name)));
   }
-  return {1, std::move(values)};
+  return {1, std::move(row)};
 }
 
 // An empty text is written as an empty field, so a missing text must be rejected.

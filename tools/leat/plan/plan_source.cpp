@@ -131,16 +131,16 @@ void read_keys(toml_table& s, leat::indexed_source& source) {
 }  // namespace
 
 void read_source(toml_table& s, const std::vector<std::string>& files, declared_plan& plan) {
-  std::string format = "tfrecord";
+  std::string chosen = "tfrecord";
   static_cast<void>(s.find("format"));
   if (s.has("format")) {
-    const std::string* const chosen = s.choose_name("format", all_formats());
-    if (!chosen) return;
-    format = *chosen;
+    const std::string* const name = s.choose_name("format", all_formats());
+    if (!name) return;
+    chosen = *name;
   }
   if (files.empty()) static_cast<void>(s.require("files", "a list of files or patterns"));
-  s.rename("[source] of format '" + format + "'");
-  plan.pipeline.source = leat::make_plan_source(format);
+  s.rename("[source] of format '" + chosen + "'");
+  plan.pipeline.source = leat::make_plan_source(chosen);
   std::visit(
       [&](auto& source) {
         auto& common = common_options(source);
