@@ -18,6 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   options.skip_blank_lines = (data[0] & 4) == 0;
   options.skip_header_records = (data[0] >> 3) & 3;
   options.corruption.policy = static_cast<leat::corruption_policy>((data[0] >> 5) & 3);
+  options.compression = leat::compression::none;
   options.corruption.max_reports = size;
   if (data[1] > 0) options.max_record_size = data[1];
   options.read.chunk_size = leat_test::piece_size(data[2], size);

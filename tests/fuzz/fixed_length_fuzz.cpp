@@ -14,6 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   options.header_size = data[1];
   options.footer_size = data[2];
   options.hop_size = data[3];
+  options.compression = leat::compression::none;
   options.read.chunk_size = leat_test::piece_size(data[4], size);
   const std::string file(reinterpret_cast<const char*>(data) + 5, size - 5);
   const auto found = leat_test::read_in_memory<leat::fixed_length_reader>(file, options);

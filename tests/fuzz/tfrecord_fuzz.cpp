@@ -71,6 +71,7 @@ void check_resync(leat::byte_view bytes) {
   const auto expected = leat_test::slow_resync(leat::as_text(bytes), limit, expected_reports);
   std::vector<left_out> reports;
   leat::tfrecord_reader_options options{.max_record_size = limit};
+  options.compression = leat::compression::none;
   options.corruption.policy = leat::corruption_policy::resync;
   options.corruption.max_reports = UINT64_MAX;
   options.corruption.on_report = [&reports](const leat::corruption_report& r) {
