@@ -61,13 +61,16 @@ def layer_and_folder(parts):
     return parts[0], '/'.join(parts[1:-1]) or '.'
 
 
+def libraries(root):
+    """Returns the layers of each library, from lib/meson.build."""
+    table = re.search(r'^libraries = \{(.*?)^\}', (root / 'lib' / 'meson.build').read_text(), re.M | re.S)[1]
+    return {name: re.findall(r"'([\w/]+)'", layers) for name, layers in re.findall(r"'(\w+)': \[(.*?)\]", table)}
+
+
 def library_problems(root):
     """A layer may include only layers of its own library and of those before it, which it is linked with."""
-    text = (root / 'lib' / 'meson.build').read_text()
-    table = re.search(r'^libraries = \{(.*?)^\}', text, re.M | re.S)[1]
     below = set()
-    for library, layers in re.findall(r"'(\w+)': \[(.*?)\]", table):
-        layers = re.findall(r"'([\w/]+)'", layers)
+    for library, layers in libraries(root).items():
         for layer in layers:
             if layer not in ALLOWED:
                 yield f'lib/meson.build: layer {layer} is not in ALLOWED'

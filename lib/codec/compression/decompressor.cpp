@@ -1,18 +1,12 @@
 #include "leat/codec/compression/decompressor.hpp"
 
-#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "base/text/hex.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat {
-namespace {
-
-std::string expected_and_actual(const decompression_result& r) {
-  char text[64];
-  std::snprintf(text, sizeof text, ": expected 0x%08x, actual 0x%08x", r.expected, r.actual);
-  return text;
-}
-
-}  // namespace
-
 std::string describe(const decompression_result& r) {
   switch (r.status) {
     case decompression_status::need_input: return "more input is needed";
@@ -25,7 +19,8 @@ std::string describe(const decompression_result& r) {
       return "compressed stream needs a dictionary, which is not supported";
     case decompression_status::bad_data: return "compressed data is corrupt";
     case decompression_status::bad_checksum:
-      return "checksum of the decompressed data is wrong" + expected_and_actual(r);
+      return "checksum of the decompressed data is wrong: expected " + detail::hex(r.expected) +
+             ", actual " + detail::hex(r.actual);
     case decompression_status::bad_size:
       return "size of the decompressed data (modulo 2^32) is wrong: expected " +
              std::to_string(r.expected) + ", actual " + std::to_string(r.actual);
@@ -35,8 +30,7 @@ std::string describe(const decompression_result& r) {
       return "decompressed data is above the limit decompression_options::max_output";
     case decompression_status::too_dense:
       return "decompressed data is more than decompression_options::max_ratio times as large as "
-             "the "
-             "compressed data";
+             "the compressed data";
     case decompression_status::too_many_empty:
       return "number of consecutive members without data is above the limit "
              "decompression_options::max_empty_members";

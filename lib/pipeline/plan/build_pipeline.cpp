@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/internal/error_text.hpp"
 #include "leat/pipeline/read_indexed.hpp"
 #include "leat/pipeline/stage/detail/stage.hpp"
 #include "pipeline/plan/join_stages.hpp"
@@ -80,7 +81,7 @@ class plan_builder {
     } catch (const plan_error&) {
       throw;
     } catch (const failure& e) {
-      throw plan_error(part_, "", message_without_code(e), e.code());
+      throw plan_error(part_, "", without_code_message(e), e.code());
     }
   }
 

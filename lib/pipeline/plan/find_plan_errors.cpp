@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "base/internal/error_text.hpp"
 #include "leat/io/reader/csv_reader.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/plan/build_pipeline.hpp"
@@ -36,7 +37,7 @@ class stage_check {
     try {
       static_cast<void>(detail::make_decoder(stage));
     } catch (const failure& e) {
-      add("", detail::message_without_code(e));
+      add("", detail::without_code_message(e));
     }
   }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/internal/error_text.hpp"
 #include "leat/base/error.hpp"
 #include "leat/codec/csv/csv_decoder.hpp"
 #include "leat/codec/decode_error.hpp"
@@ -112,22 +113,15 @@ planned_batch decode_batch(const plan_decoder& decode, const std::string& stage,
     return {batch.size(), decode(batch.views())};
   } catch (const decode_error& e) {
     throw failure(errc::data_loss, "stage '" + stage + "': " +
-                                       message_without_code(e.at(batch.position_text(e.record()))));
+                                       without_code_message(e.at(batch.position_text(e.record()))));
   } catch (const failure& e) {
-    throw failure(errc::data_loss, "stage '" + stage + "': " + message_without_code(e));
+    throw failure(errc::data_loss, "stage '" + stage + "': " + without_code_message(e));
   }
 }
 
 std::string title_of_stage(const pipeline_plan& plan, std::size_t part) {
   return "stage " + std::to_string(part) + " of kind '" +
          std::string(plan_stage_kinds[plan.stages[part - 1].index()]) + "'";
-}
-
-std::string message_without_code(const std::system_error& e) {
-  std::string text = e.what();
-  const std::string code = ": " + e.code().message();
-  if (text.ends_with(code)) text.resize(text.size() - code.size());
-  return text;
 }
 
 }  // namespace leat::detail

@@ -37,7 +37,4 @@ concept decoder_stage = requires(const Stage& stage) { make_decoder(stage); };
 /// Returns "stage 2 of kind 'batch'", for messages; `part` is that of a plan_error.
 [[nodiscard]] std::string title_of_stage(const pipeline_plan& plan, std::size_t part);
 
-/// Returns the message of an error without the meaning of its code.
-[[nodiscard]] std::string message_without_code(const std::system_error& e);
-
 }  // namespace leat::detail

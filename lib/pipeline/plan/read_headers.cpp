@@ -3,6 +3,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/internal/error_text.hpp"
+#include "codec/csv/internal/csv_text.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/io/file/match_files.hpp"
@@ -33,8 +35,7 @@ task<std::optional<std::string>> read_header(std::string path, typename Reader::
 
 // A UTF-8 byte order mark does not belong to a name.
 std::string_view strip_byte_order_mark(std::string_view line) {
-  constexpr std::string_view mark = "\xef\xbb\xbf";
-  return line.starts_with(mark) ? line.substr(mark.size()) : line;
+  return line.starts_with(detail::utf8_mark) ? line.substr(detail::utf8_mark.size()) : line;
 }
 
 std::string header_excerpt(std::string_view line) {
@@ -90,7 +91,7 @@ task<void> read_headers(pipeline_plan& plan) {
       try {
         static_cast<void>(detail::make_decoder(read));
       } catch (const failure& e) {
-        throw plan_error(i + 1, "", header->path + ": " + detail::message_without_code(e));
+        throw plan_error(i + 1, "", header->path + ": " + detail::without_code_message(e));
       }
     }
     *stage = std::move(read);

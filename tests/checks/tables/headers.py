@@ -1,14 +1,7 @@
 """The public headers by library and folder, for docs/headers.md."""
 
-import re
-
+from layers import libraries
 from public_headers import public_headers
-
-
-def libraries(root):
-    """Returns the layers of each library, from lib/meson.build."""
-    table = re.search(r'^libraries = \{(.*?)^\}', (root / 'lib' / 'meson.build').read_text(), re.M | re.S)[1]
-    return {name: re.findall(r"'([\w/]+)'", layers) for name, layers in re.findall(r"'(\w+)': \[(.*?)\]", table)}
 
 
 def tables(root):
