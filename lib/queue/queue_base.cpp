@@ -347,7 +347,7 @@ bool queue_base::begin_general(detail::queue_waiter& w) {
 }
 
 void queue_base::count_refused() noexcept {
-  const change_lock lock(*this);
+  const detail::queue_lock lock(mutex_);  // not that of a budget: nothing else changes
   if (closed_) ++refused_;
 }
 

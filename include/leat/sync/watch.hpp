@@ -206,10 +206,7 @@ class watch final : public detail::watch_base {
     explicit receive_operation(receiver* r) noexcept
         : change_operation{{r->watch_}, r->seen_}, by(r) {}
     [[nodiscard]] std::optional<T> result(wait_outcome o) const {
-      std::optional<state> next = change_operation::result(o);
-      if (!next) return std::nullopt;
-      by->seen_ = next->version;
-      return std::move(next->value);
+      return by->see(change_operation::result(o));
     }
 
     receiver* by;
@@ -242,12 +239,7 @@ class watch<T>::receiver {
   }
 
   /// Returns the latest value without waiting, or an empty optional if it has not changed.
-  [[nodiscard]] std::optional<T> try_changed() {
-    std::optional<state> next = watch_->try_changed(seen_);
-    if (!next) return std::nullopt;
-    seen_ = next->version;
-    return std::move(next->value);
-  }
+  [[nodiscard]] std::optional<T> try_changed() { return see(watch_->try_changed(seen_)); }
 
   /// Waits like changed(), with an Asio completion token; see semaphore::async_acquire(). The
   /// receiver must not be destroyed before the handler is called.
@@ -268,6 +260,13 @@ class watch<T>::receiver {
  private:
   friend class watch;
   receiver(watch& w, std::uint64_t seen) noexcept : watch_(&w), seen_(seen) {}
+
+  // Returns the value of a state, which counts as seen from now on.
+  std::optional<T> see(std::optional<state> next) {
+    if (!next) return std::nullopt;
+    seen_ = next->version;
+    return std::move(next->value);
+  }
 
   watch* watch_;
   std::uint64_t seen_;
