@@ -1,7 +1,7 @@
 #pragma once
 
-// What programs that come from TensorFlow 1.x know: input functions, definitions of queue runners,
-// and monitored sessions. A new program does not need them.
+// Input functions, definitions of queue runners and monitored sessions, for programs that come from
+// TensorFlow 1.x. A new program does not need them.
 
 #include "leat/codec/compression/decode_compressed.hpp"
 #include "leat/input.hpp"

@@ -148,8 +148,8 @@ auto run_in(blocking_pool* pool, F&& f, const std::source_location& where) {
 /// The function is called when the result is awaited, as soon as a thread is available. It may use
 /// references to local variables of the caller. It runs outside every scheduler, so it must not use
 /// objects that tasks use meanwhile, unless these are thread-safe. It may call block_on(). A
-/// function that waits for another one of the same pool can wait
-/// forever, if the pool is at its limit.
+/// function that waits for another one of the same pool can wait forever, if the pool is at its
+/// limit.
 ///
 /// If the function accepts a std::stop_token, it receives one. This token is stopped when the task
 /// is asked to stop, when a limit or a select() ends the operation, and when the scheduler is
