@@ -65,7 +65,8 @@ leat::task<leat::column_batch> by_hand() {
   for (std::int64_t i = 1; i <= 2; ++i) {
     const tensor indices = tensor::of<std::int64_t>({1, 1}, {100 * i});
     const tensor values = tensor::of<float>({1}, {0.5F});
-    co_await samples.push(leat::tensor_tuple(tensor::scalar(i), indices, values, dense_shape));
+    leat::tensor_tuple sample(tensor::scalar(i), indices, values, dense_shape);
+    if (!co_await samples.push(std::move(sample))) break;
   }
   samples.close();  // no more samples follow
   auto batch = co_await samples.next();

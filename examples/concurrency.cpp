@@ -93,7 +93,9 @@ leat::task<std::size_t> download_into(std::set<std::string>& done,
 
 //! [group]
 leat::task<> produce(leat::fifo_queue<std::string>& lines) {
-  for (int i = 0; i < 3; ++i) co_await lines.push("line");
+  for (int i = 0; i < 3; ++i) {
+    if (!co_await lines.push("line")) break;  // another task has closed the queue
+  }
   lines.close();
 }
 

@@ -54,7 +54,7 @@ leat::task<int> run(std::string directory) {
   leat::fifo_queue<std::string> files(3, "files");
   for (const char* name : {"/a", "/b", "/c"}) {
     co_await write_records(directory + name, 100);
-    co_await files.push(directory + name);
+    if (!co_await files.push(directory + name)) break;
   }
   files.close();
   damage(directory + "/b", 3000);

@@ -30,7 +30,7 @@ int messages = 20'000;
 //! [select]
 leat::task<> send_all(queue& to) {
   for (int i = 0; i < messages; ++i) {
-    co_await to.push(i);
+    if (!co_await to.push(i)) co_return;
     co_await leat::sleep_for(pace);
   }
   to.close();

@@ -39,7 +39,7 @@ class run_counter : public leat::task_hooks {
 leat::task<> produce(leat::fifo_queue<int>& requests) {
   for (int id = 1; id <= 100; ++id) {
     co_await leat::sleep_for(1ms);
-    co_await requests.push(id);
+    if (!co_await requests.push(id)) break;
   }
   requests.close();
 }

@@ -50,7 +50,7 @@ asio::awaitable<void> serve(queue& urgent, queue& normal, queue& replies) {
     const std::string request = co_await next_request(urgent, normal);
     if (request.empty()) break;
     auto reply = co_await leat::async_run(executor, answer(request), asio::use_awaitable);
-    co_await replies.async_push(std::move(reply), asio::use_awaitable);
+    if (!co_await replies.async_push(std::move(reply), asio::use_awaitable)) break;
   }
   replies.close();
 }

@@ -34,7 +34,7 @@ leat::task<int> serve(asio::io_context& io, leat::fifo_queue<request>& requests,
   while (const auto r = co_await requests.pop()) {
     asio::steady_timer work(io, 1ms);
     co_await work.async_wait(leat::use_task);
-    co_await replies.push("reply " + std::to_string(r->number));
+    if (!co_await replies.push("reply " + std::to_string(r->number))) break;  // closed
     ++served;
   }
   co_return served;

@@ -12,7 +12,9 @@
 namespace {
 
 leat::task<> square(leat::fifo_queue<int>& numbers, leat::fifo_queue<int>& squares) {
-  while (const auto n = co_await numbers.pop()) co_await squares.push(*n * *n);
+  while (const auto n = co_await numbers.pop()) {
+    if (!co_await squares.push(*n * *n)) co_return;
+  }
   squares.close();
 }
 

@@ -61,8 +61,9 @@ leat::task<void> read_file(training& t, const source& s) {
     t.readers.add(samples.size(), reader->bytes_read() - bytes);
     bytes = reader->bytes_read();
     leat::stage_wait_timer room(t.readers, sched, leat::stage_wait_timer::for_output);
-    co_await t.batches.queue().push_many(samples);
+    const std::size_t added = co_await t.batches.queue().push_many(samples);
     room.stop();
+    if (added < samples.size()) co_return;  // the queue was closed
   }
 }
 

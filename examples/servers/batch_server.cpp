@@ -51,7 +51,7 @@ leat::task<> generate(server& s, long count) {
 leat::task<> make_batches(server& s) {
   while (auto some = co_await s.numbers.pop_up_to(8)) {
     s.made += static_cast<long>(some->size());
-    co_await s.batches.push(std::move(*some));  // waits while the clients are slow
+    if (!co_await s.batches.push(std::move(*some))) co_return;  // waits while clients are slow
   }
   s.complete = true;
 }

@@ -13,7 +13,8 @@ leat::task<> read_lines(std::string path, leat::fifo_queue<std::string>& lines) 
   std::ifstream file(path);
   if (!file) throw std::runtime_error("cannot open " + path);
   for (std::string line; std::getline(file, line);) {
-    co_await lines.push(line);  // waits while the queue is full
+    // Waits while the queue is full. Returns false once the queue is closed.
+    if (!co_await lines.push(line)) co_return;
   }
   lines.close();
 }

@@ -43,7 +43,9 @@ leat::task<> count(std::vector<std::string> patterns) {
     for (int i = 1; i <= 4; ++i) {
       coord.spawn(count_files(paths, counts), "reader " + std::to_string(i));
     }
-    for (const std::string& path : found) co_await paths.push(path);
+    for (const std::string& path : found) {
+      if (!co_await paths.push(path)) break;
+    }
     paths.close();
   });
   for (const auto& [path, words] : counts) std::cout << path << ": " << words << " words\n";

@@ -15,7 +15,9 @@ leat::task<> read_lines(std::string path, leat::fifo_queue<std::string>& lines) 
   auto reader = co_await leat::line_reader::open(path);
   leat::line_batch batch;
   while (co_await reader->read_batch(batch)) {
-    for (const std::string_view line : batch) co_await lines.push(std::string(line));
+    for (const std::string_view line : batch) {
+      if (!co_await lines.push(std::string(line))) co_return;
+    }
   }
   lines.close();
 }

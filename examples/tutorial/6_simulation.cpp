@@ -40,7 +40,9 @@ leat::task<int> count(std::vector<std::string> files) {
     for (int i = 1; i <= 2; ++i) {
       coord.spawn(add_files(paths, words), "reader " + std::to_string(i));
     }
-    for (const std::string& path : files) co_await paths.push(path);
+    for (const std::string& path : files) {
+      if (!co_await paths.push(path)) break;
+    }
     paths.close();
   });
   co_return words;

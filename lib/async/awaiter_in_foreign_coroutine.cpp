@@ -8,6 +8,8 @@ namespace leat {
 namespace detail {
 namespace {
 
+// The wait whose operation this thread starts. The operation calls set_operation() when it attaches
+// itself to the coroutine, which is the only moment at which the wait learns its address.
 constinit thread_local wait_of_foreign_coroutine* starting = nullptr;
 
 }  // namespace
@@ -69,6 +71,8 @@ void wait_of_foreign_coroutine::abandon() noexcept {
     return;
   }
   if (operation_) {
+    // With this mark, is_dying() returns true in the destructor of the operation, which then leaves
+    // its wait queue or undoes its result.
     operation_->continuation_ = &wait_operation::destroyed_mark;
     const bool may_be_posted = wait_operation::is_wakeup(*operation_);
     if (may_be_posted && scheduler_->withdraw(*operation_)) operation_->drop_wakeup();

@@ -12,6 +12,13 @@
 
 namespace leat {
 
+// A wait is in the list of its scope, `waiters_`, exactly while linked_ is true; both change under
+// the lock of the scope. The function that unlinks a wait decides how it ends and wakes it, once:
+// take_satisfied() when a condition holds, end() at the deadline or for a stop of the waiting task.
+// There is no wake-up if another branch of its select has won, or from abandon() and withdraw().
+// After a wait is unlinked, its scope may be gone, so the destructor checks linked_ before it takes
+// the lock.
+
 const wait_operation::kind condition_wait::join_kind{
     "join", &condition_wait::cancel, &condition_wait::describe_join, &condition_wait::inspect};
 const wait_operation::kind condition_wait::stop_kind{"wait for a stop of", &condition_wait::cancel,
@@ -62,6 +69,8 @@ bool condition_wait::start_slowly() {
     result_ = outcome::self_join;
     return true;
   }
+  // Before begin_wait(), since it may throw. The timer expires on this thread, so not within this
+  // call; if the wait ends at once, await_tuple() cancels it.
   if (has_deadline_) scheduler_->add_timer(alarm_, alarm_.when_);
   begin_wait();
   {
@@ -74,6 +83,8 @@ bool condition_wait::start_slowly() {
 
 // Returns true if the wait ends at once. Called under the lock of the scope.
 inline bool condition_wait::link_or_end() noexcept {
+  // A join ignores a stop of its own task. For other waits, a stop that is requested after this
+  // test cancels the wait, because its notice runs on this thread.
   if (!scope_.is_satisfied(conditions_)) {
     if ((conditions_ & task_scope::idle) != 0 || !stop_requested()) {
       link_into_scope();
@@ -184,6 +195,8 @@ bool task_scope::block_until(unsigned conditions, time_point deadline,
     if (is_satisfied(conditions)) return true;
     self.link_into_scope();
   }
+  // From here on, the thread that ends the wait uses `self`, also after a timeout, unless this
+  // thread has unlinked it under the lock.
   const detail::thread_record::blocked here(self);
   if (self.parker.park_until(deadline)) return true;
   {

@@ -64,6 +64,9 @@ process_identity scheduler::identity() const {
   return {host.data(), ::getpid()};
 }
 
+// Only the poster that changes remote_ from null calls wake(), so there is one wake-up for each
+// burst. It increments wakes_ afterwards: end_tasks() waits until wakes_ has reached due_wakes_,
+// because the item itself may already have run and allowed the destruction of the scheduler.
 void scheduler::post_remote(work_item& item) noexcept {
   work_item* head = remote_.load(std::memory_order_relaxed);
   do {
@@ -83,6 +86,8 @@ void scheduler::post_remote(work_item& item) noexcept {
 // none.
 bool scheduler::take_remote() noexcept {
   if (!has_remote_items()) return false;
+  // The sentinel and not null: a turn runs or wake() has been called for it, so later items need no
+  // wake-up.
   work_item* newest = remote_.exchange(awake_sentinel(), std::memory_order_acquire);
   work_item* oldest = nullptr;
   while (newest) {

@@ -35,6 +35,9 @@ work_list take_if(work_list& items, Predicate wanted) noexcept {
 
 }  // namespace
 
+// After a second thread, or if no thread can own a lock, thread_ stays `this`, which is not a
+// thread: from then on, scopes are created without an owner of their lock. See find_owner() in
+// task_scope.cpp.
 inline void scheduler_driver::note_thread() noexcept {
   if (is_run_by_one_thread()) [[likely]]
     return;
@@ -60,6 +63,8 @@ inline bool scheduler_driver::wake_up() noexcept {
                                          std::memory_order_relaxed);
 }
 
+// If the scheduler sleeps and the list is not empty, exactly one poster has changed it from null,
+// and has called wake() or is about to: due_wakes_ counts these calls for end_tasks().
 bool scheduler_driver::begin_turn() noexcept {
   const bool posted = !wake_up();
   if (posted && asleep_) ++due_wakes_;
@@ -168,6 +173,8 @@ void scheduler_driver::run_selected(scheduler& s,
     work_list own =
         take_if(self.ready_, [&](const work_item& item) { return selected(item, scope); });
     if (own.empty()) return;
+    // These belong to the item that this call interrupts: its task, and what it has set for the
+    // time when it has suspended. The items below use the same members.
     task_context* const task = self.task_;
     task_context* const ended = std::exchange(self.ended_, nullptr);
     const auto transfer = std::exchange(self.transfer_, nullptr);

@@ -25,6 +25,17 @@
 
 namespace leat {
 
+// The end, in the order of end_tasks():
+//
+// 1. ending_ is set. From here on no item starts or resumes a task.
+// 2. A turn begins, so that posts need no wake(), and the wake() calls that have begun return.
+// 3. The waits of coroutines of other libraries are withdrawn.
+// 4. Until nothing is left, posted items run and the tasks are destroyed in batches, newest scope
+//    first. A batch ends when the order may have changed.
+//
+// A task with a pinned wait, and the tasks that may own it, are left. continue_end() repeats these
+// steps when such a wait has ended, and end_pinned_tasks() requests its end and waits for it.
+
 namespace {
 
 // Marks the end of a pass over the ready items. A nested pass may find the mark of the outer one.
@@ -214,6 +225,7 @@ bool scheduler_driver::destroy_task_batch(std::string_view what) noexcept {
     task_context& c = *found[i];
     if (std::exchange(scope, c.scope_) != c.scope_ && i > 0) {
       // A frame of an older scope may own the last one, which a notice of its stop may hold.
+      // tasks_ changes if a posted item has started a task, whose scope may be newer.
       const std::size_t known = tasks_;
       run_posted_items();
       if (tasks_ != known) return true;
@@ -228,6 +240,7 @@ bool scheduler_driver::destroy_task_batch(std::string_view what) noexcept {
     dying_ = &c;
     {
       const detail::borrowed_task_locals for_destructors(c.locals());
+      // The outermost frame owns, directly or indirectly, the frames of all tasks that it awaits.
       task_scope::outermost(c).coroutine().destroy();
     }
     dying_ = nullptr;

@@ -35,6 +35,9 @@ std::uint64_t scope_registry::made() noexcept {
 
 void scope_registry::take_numbers(thread_state& here) noexcept {
   constexpr std::uint64_t block = 64;
+  // The epoch is read before the block is taken. If made() is called in between, the block counts
+  // as outdated and the next scope takes another one. In the other order, a scope that is created
+  // after made() could get a number that made() has covered.
   here.epoch = __atomic_load_n(&current_epoch_, __ATOMIC_RELAXED);
   here.next = __atomic_fetch_add(&numbers_taken_, block, __ATOMIC_RELAXED) + 1;
   here.end = here.next + block;
@@ -53,6 +56,7 @@ void scope_registry::add(task_scope& s, task_scope* parent) noexcept {
       here.epoch != __atomic_load_n(&current_epoch_, __ATOMIC_RELAXED)) {
     take_numbers(here);
   }
+  // Set before the scope is linked: a stop of the parent may reach it at once, and locks its shard.
   s.number_ = here.next++;
   s.shard_ = here.own;
   const bool one_shard = parent && parent->shard_ == here.own;
@@ -82,6 +86,8 @@ void scope_registry::remove_from_parent(task_scope& s) noexcept {
 
 void scope_registry::remove(task_scope& s) noexcept {
   const bool one_shard = s.parent_shard_ == s.shard_;
+  // With two shards, no stop of the parent can begin after this, so the loop need not check again.
+  // With one shard, the check and the removal happen under the same lock.
   if (!one_shard) remove_from_parent(s);
   for (;; wait_for_stop(s)) {
     const shard::guard lock(s.shard_->mutex);
@@ -90,6 +96,8 @@ void scope_registry::remove(task_scope& s) noexcept {
   }
 }
 
+// A stop in progress calls the stop callbacks of users without a lock, so its duration is not
+// bounded: yield instead of spinning.
 void scope_registry::wait_for_stop(task_scope& s) noexcept {
   for (;; ::sched_yield()) {
     const shard::guard lock(s.parent_shard_->mutex);
@@ -103,6 +111,8 @@ task_scope* scope_registry::begin_stop_of_child(task_scope& s) noexcept {
   const shard::guard lock(s.shard_->mutex);
   task_scope* const child = s.first_child_;
   if (!child) return nullptr;
+  // Unlinked before its stop begins, so that the stop visits each child once, also if children are
+  // added meanwhile. From here on, `stops_in_progress_` keeps the child alive: see remove().
   leave_parent(*child);
   child->previous_sibling_ = &s;
   ++child->stops_in_progress_;
@@ -114,6 +124,8 @@ void scope_registry::end_stop(task_scope& child) noexcept {
   --child.stops_in_progress_;  // the last access: the child may be destroyed now
 }
 
+// A shard whose first thread arrives after count_ is read is not locked; its scopes are added
+// later.
 scope_registry::lock_all::lock_all() noexcept
     : count_(std::min(__atomic_load_n(&threads_seen_, __ATOMIC_RELAXED), shards_.size())) {
   for (std::size_t i = 0; i < count_; ++i) as_owner_[i] = shards_[i].mutex.lock();
@@ -124,6 +136,7 @@ scope_registry::lock_all::~lock_all() {
 }
 
 void scope_registry::all_shards::lock() noexcept {
+  // No thread takes a new shard until unlock(), so all shards in use are locked.
   mutex_of_new_shards.lock();
   count_ = std::min(__atomic_load_n(&threads_seen_, __ATOMIC_RELAXED), shards_.size());
   for (std::size_t i = 0; i < count_; ++i) shards_[i].mutex.lock_for_fork();
@@ -173,6 +186,7 @@ bool scope_registry::stop_scopes_on(const scheduler& sched) {
       if (s.has_task_on(sched)) found.push_back(&s);
     });
   }
+  // The pointers stay valid without the lock, because the tasks of `sched` cannot finish now.
   // Not under the lock: a stop calls the stop callbacks of users.
   bool any = false;
   for (task_scope* s : found) any = s->stop_scope(true) || any;

@@ -9,6 +9,15 @@
 
 namespace leat::detail {
 
+// A select ends in two steps. First an operation, a timer or a stop claims it and sets winner_,
+// which is `nobody` before and does not change afterwards. Then the claimant wakes the select, and
+// its work item resumes the coroutine on its scheduler.
+//
+// If one of the operations is irrevocable, the work item is settle() instead. While that operation
+// is pending, it uses the frame, so settle() asks it to end and does not resume the coroutine; the
+// end of the operation wakes the select for the second time. An irrevocable operation that has lost
+// wakes the select only after end_irrevocable(), so the item is never in a run queue twice.
+
 const wait_operation::kind select_state::select_kind{
     "select", &select_state::cancel, &select_state::describe, nullptr, &select_state::is_pinned};
 const wait_operation::kind select_state::limit_kind{
@@ -49,7 +58,10 @@ void select_state::settle(work_item& item) noexcept {
 }
 
 void select_state::expire(int index) noexcept {
+  // A stop that the loop was late to deliver precedes the timer, as in sleep_wait.
   if (!claim(stop_requested() ? stop : index)) return;
+  // Not through settle(), which would run after the timers that follow. The end of the operation
+  // wakes the select.
   if (run_ == &select_state::settle && is_pending()) {
     functions_.end_irrevocable(*this, true);
   } else {
@@ -152,6 +164,9 @@ namespace leat {
 
 // ---------------------------------------------------------------- a wait on a scope, in a select
 
+// Its work item wakes the select and not a coroutine: the wait has neither a scheduler nor a task
+// of its own, so it runs in the call that ends the wait. The claim happens under the lock of the
+// scope.
 void condition_wait::attach_to_select(detail::select_state& s, int index) noexcept {
   select_state_ = &s;
   index_ = index;

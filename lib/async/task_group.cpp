@@ -24,6 +24,8 @@ void task_group::task_failed(std::exception_ptr error) noexcept {
   const bool was_stopped = stop_requested() && to_error_code(error) == errc::cancelled;
   if (was_stopped && !stopped_with_parent()) return;
   {
+    // The errors are constructed with the first one; release: pairs with the acquire of the
+    // readers. The stop follows, so a task that it ends finds the error.
     const detail::thread_lock lock(error_mutex_);
     if (!has_outcome_.load(std::memory_order_relaxed)) std::construct_at(&errors_.value);
     std::exception_ptr& kept = was_stopped ? errors_.value.cancelled : errors_.value.first;

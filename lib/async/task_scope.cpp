@@ -92,6 +92,7 @@ task_scope::task_scope(std::string_view kind, char* name, task_id maker,
                        task_context* stopped_with) noexcept
     : kind_(kind), name_(name), maker_(maker), mutex_(find_owner(scheduler::current())) {
   task_scope* const parent = stopped_with ? &stopped_with->scope() : nullptr;
+  // Linked before the test: a stop of the parent finds this scope, or the test finds the stop.
   if (!detail::scope_registry::add_quickly(*this, parent)) [[unlikely]] {
     add_slowly(parent);
   } else if (parent && parent->stop_requested()) [[unlikely]] {
@@ -191,6 +192,7 @@ void task_scope::finish_stop() noexcept {
     const detail::preemption_hook::disabled while_callbacks_run;
     source.request_stop();
   }
+  // Each notice has a hold on this scope and on its scheduler, which end when it has run.
   while (work_item* item = notices.pop_front()) static_cast<stop_notice*>(item)->sched->post(*item);
   wake_all(satisfied);
   remove_hold();

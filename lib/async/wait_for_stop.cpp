@@ -10,7 +10,9 @@ const wait_operation::kind stop_wait::stop_kind{"wait", &stop_wait::cancel, &sto
 
 stop_wait::~stop_wait() {
   if (!callback_) return;
-  callback_.reset();  // the coroutine is destroyed while it waits
+  // The coroutine is destroyed while it waits. The reset waits for a stop that is calling end() on
+  // another thread, so outcome_ is final afterwards.
+  callback_.reset();
   if (outcome_.load(std::memory_order_relaxed) != waiting) withdraw_wakeup();
 }
 

@@ -21,6 +21,13 @@
 
 namespace leat {
 
+// A stop has two stages. request_stop() decides under state_mutex_ whose error counts, and only
+// then sets the flag of the scope, without the lock: stop callbacks are user code and may call the
+// coordinator. A request that is not the first one therefore records its error as a secondary one,
+// even if the flag is not set yet.
+//
+// Lock order: state_mutex_, then the lock of the scope.
+
 // A thread that join() waits for; every live one is held in the scope.
 struct coordinator::thread_entry {
   thread_entry(task_id id, std::string name, std::stop_source own_stop)
@@ -50,6 +57,7 @@ coordinator::~coordinator() {
   if (!is_idle()) request_scope_stop();
   on_stop_.reset();
   {
+    // Declared before the lock, and so destroyed after it: a thread that ends takes the lock.
     std::vector<std::unique_ptr<thread_entry>> threads;  // joined outside of the lock
     const detail::thread_lock lock(state_mutex_);
     threads.swap(threads_);
@@ -191,6 +199,7 @@ void coordinator::add_thread(std::string name, std::stop_source stop,
         e.record.reset();
         // Errors of waits that its stop has ended, even if the stop has been cleared since.
         if (token.stop_requested() && to_error_code(error) == errc::cancelled) error = nullptr;
+        // Before remove_hold(): join() reads the error as soon as the scope is idle.
         thread_ended(std::move(error));
         e.ended = true;
         remove_hold();
@@ -273,6 +282,8 @@ void coordinator::clear_stop() {
     error_ = nullptr;
     secondary_.clear();
   }
+  // Removed first, because reset_stop() requests the stop of the source that it replaces. The new
+  // source needs a new callback.
   on_stop_.reset();
   reset_stop();
   on_stop_.emplace(get_stop_token(), stop_forwarder{this});

@@ -10,6 +10,19 @@
 
 namespace leat::detail {
 
+// How the queue ends:
+//
+// - Without a stop, the last producer closes it in close_queue(), or makes it fail. running_ stays
+//   1 until then, so that no new start interferes.
+// - After a stop, the callback on_stop_ cancels it at once, on the thread that requests the stop.
+//   If there is a cancel_op, the callback only makes the queue fail with the error of the stop, if
+//   there is one, and the task run_cancel_op_after_stop() runs the cancel_op.
+// - ended_without_stop_ tells this task that there is nothing to cancel.
+//
+// An error of a producer reaches the coordinator by the end of its task. Without a coordinator, it
+// is kept in errors_, and the last producer throws the first one: an earlier throw would stop the
+// group while others still run.
+
 queue_runner_state::queue_runner_state(std::shared_ptr<const queue_runner_config> config,
                                        const task_owner& owner)
     : first_enqueue_done("first enqueues of " + config->name()),
@@ -41,6 +54,8 @@ void queue_runner_state::start(const std::shared_ptr<queue_runner_state>& self, 
     self->abandon(config.producers.size() - spawned);
     throw;
   }
+  // Before started_ is set, so that a stop finds the callback if an operation has run. If the stop
+  // was requested before, the callback runs in this call.
   self->on_stop_.emplace(self->owner_.get_stop_token(), cancel_queue{self.get()});
   self->started_.set();
 }
@@ -64,6 +79,8 @@ void queue_runner_state::abandon(std::size_t unspawned_count) noexcept {
 // Repeats the operation until it returns false, throws, or a stop is requested. `first`: the
 // operation has not run yet.
 task<void> queue_runner_state::repeat(const producer& p, bool& first) {
+  // A producer on another scheduler may get here before the others are spawned. If one of them
+  // cannot be spawned, no operation may have run.
   co_await started_.wait();
   for (bool more = !abandoned_; more;) {
     if (this_task::stop_requested()) {
@@ -185,6 +202,7 @@ task<void> queue_runner_state::run_cancel_op_after_stop(std::shared_ptr<queue_ru
   if (self->ended_without_stop_) co_return;
   std::exception_ptr error;
   try {
+    // Shielded, because this task was stopped: another group would be stopped with it.
     task_group group(shielded, self->config_->name());
     group.spawn(self->config_->options.cancel_op.run(), self->config_->options.cancel_op.name);
     co_await group.join();

@@ -28,6 +28,7 @@ bool producer_order::begin_epoch(std::size_t items) {
   if (!shuffle_) return true;
   order_.resize(items);
   std::iota(order_.begin(), order_.end(), std::size_t{0});
+  // The order depends only on the seed and the number of the epoch.
   random_engine random = random_.stream(epoch_);
   shuffle(order_.begin(), order_.end(), random);
   return true;

@@ -17,7 +17,9 @@ struct match_filenames_once::state {
 
   const paths patterns;
   const match_options options;
-  mutex lock{"match_filenames_once"};  // held during the search
+  // Held during the search, so that calls at the same time share one. After an error, the next call
+  // searches again.
+  mutex lock{"match_filenames_once"};
   std::optional<paths> found;
 };
 

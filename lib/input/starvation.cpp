@@ -1,8 +1,8 @@
 #include "leat/input/detail/starvation.hpp"
 
-#include <chrono>
 #include <string>
 
+#include "base/text/seconds_text.hpp"
 #include "leat/coordination/internal/producer_list.hpp"
 
 namespace leat::detail {
@@ -10,8 +10,7 @@ namespace leat::detail {
 failure starvation_error(const queue_base& queue, std::size_t batch_size, duration patience,
                          const feed_state& by) {
   const queue_statistics s = queue.statistics();
-  std::string message = "batcher '" + queue.name() + "': no batch for " +
-                        std::to_string(std::chrono::duration<double>(patience).count()) +
+  std::string message = "batcher '" + queue.name() + "': no batch for " + seconds_text(patience) +
                         " s, the queue has " + std::to_string(s.size) + " of the " +
                         std::to_string(batch_size + s.min_after_dequeue) + " required elements: ";
   if (by.operations == 0) {

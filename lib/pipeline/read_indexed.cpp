@@ -17,6 +17,12 @@ namespace {
 using detail::indexed_state;
 using detail::origin;
 
+// The source of read_indexed(). A position is a state of the indexed_reader. The log keeps the
+// state before each block; a position within a block is computed from it, one step of the order for
+// each record. Only if corrupt records were skipped in a block does its entry list the position
+// after each record, since the steps are then unknown.
+//
+// A record is replayed by its file and its index there, without the order of the epoch.
 class indexed_stage final : public detail::stage<record_selection> {
  public:
   indexed_stage(stage_metrics& metrics, std::vector<std::string> files,
@@ -243,6 +249,8 @@ class indexed_stage final : public detail::stage<record_selection> {
     std::vector<origin>& all = replay_log_.last().origins;
     all.reserve(block.size());
     for (std::size_t i = 0; i < block.size(); ++i) {
+      // A file without records has the first index of the next file. upper_bound() finds the last
+      // file with this index, which has the record.
       const auto file = std::ranges::upper_bound(first_global_indexes_, block.global_index(i)) -
                         first_global_indexes_.begin() - 1;
       const record_position at = block.position(i);

@@ -12,6 +12,9 @@
 
 namespace leat {
 
+// waiting_queues_ has one entry for each queue whose first push waits for nothing but the budget,
+// the earliest ticket first. A queue replaces its own entry whenever it matches its wait queues, so
+// the entries are correct whenever the lock of the budget is free.
 memory_budget::memory_budget(std::size_t limit, std::string name)
     : limit_(limit), name_(std::move(name)) {
   if (limit == 0) {
@@ -59,6 +62,7 @@ void memory_budget::remove_waiting(const queue_base& q) noexcept {
 void memory_budget::match_queues(queue_base& locked, work_list& woken) noexcept {
   do {
     while (!waiting_queues_.empty() && has_space_for(waiting_queues_.front().weight)) {
+      // Replaces the entry, and so changes the list that this loop looks at.
       waiting_queues_.front().queue->match_for_budget(locked, woken);
     }
   } while (!waiting_queues_.empty() && release_minimums(locked, woken));

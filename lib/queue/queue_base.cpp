@@ -21,10 +21,9 @@ queue_base::queue_base(const queue_options& options, const traits& t)
       capacity_(options.capacity),
       takes_whole_batches_(t.takes_whole_batches),
       weighed_(t.weighed),
-      budget_(options.budget),
+      limits_(options),
       low_mark_(options.capacity / 2),
       slow_paths_(options.budget ? 1 : 0),
-      max_weight_(options.max_weight),
       close_marker_(*this, detail::queue_waiter::role::close, nullptr, 0,
                     std::source_location::current()),
       name_(options.name) {
@@ -32,11 +31,11 @@ queue_base::queue_base(const queue_options& options, const traits& t)
     throw failure(errc::invalid_argument, "queue '" + name_ + "': " + why);
   };
   if (capacity_ == 0) reject("capacity is 0: use 1 or more");
-  if (max_weight_ == 0) reject("max_weight is 0: use 1 or more");
-  if (!weighed_ && (max_weight_ != unbounded || budget_)) {
+  if (options.max_weight == 0) reject("max_weight is 0: use 1 or more");
+  if (!weighed_ && (options.max_weight != unbounded || options.budget)) {
     reject("max_weight or budget without a weight function: add one to the queue type");
   }
-  if (budget_) budget_->join(*this, min_after_dequeue_ > 0);
+  if (options.budget) options.budget->join(*this, min_after_dequeue_ > 0);
   registration_.add();
 }
 
@@ -51,7 +50,7 @@ queue_base::~queue_base() {
     LEAT_ASSERT(unstarted_runners_ == 0,
                 "queue destroyed before a queue_runner that fills it: declare the queue first");
     while (detail::queue_waiter* const w = provisional_pops_.first()) leave_provisional(*w);
-    if (budget_) leave_budget(woken);
+    if (limits_.budget()) leave_budget(woken);
   }
   wake_all(woken.front());
 }
@@ -86,7 +85,7 @@ void queue_base::complete_waiter(detail::queue_waiter& w, wait_outcome outcome,
 // Returns all items that a pop has moved to storage, which has space for them.
 void queue_base::restore_items(detail::queue_waiter& w) noexcept {
   const std::size_t weight = return_to_storage(w);
-  if (weighed_) count_weight_returned(weight);
+  if (weighed_) limits_.count_returned(weight);
   mutex_.take_back(w.moved_);
   returned_ += w.moved_;
   w.moved_ = 0;
@@ -107,7 +106,7 @@ bool queue_base::advance_push(detail::queue_waiter& w) noexcept {
     const std::size_t fitting =
         weighed_ ? 1 : std::min(w.count_ - w.moved_, capacity_ - size_now());
     store_from_push(w, fitting);
-    if (weighed_) count_weight_stored(next_weight(w));
+    if (weighed_) limits_.count_stored(next_weight(w));
     w.moved_ += fitting;
     entering_ -= fitting;
     mutex_.add(fitting);
@@ -125,7 +124,7 @@ bool queue_base::advance_pop(detail::queue_waiter& w) noexcept {
     const std::size_t there =
         weighed_ ? 1 : std::min(w.count_ - w.moved_, size_now() - min_after_dequeue_);
     const std::size_t weight = move_to_pop(w, there);
-    if (weighed_) count_weight_taken(weight);
+    if (weighed_) limits_.count_taken(weight);
     w.moved_ += there;
     mutex_.remove(there);
     if (w.is_returning()) held_ += there;
@@ -164,6 +163,9 @@ bool queue_base::advance_selected_push(detail::queue_waiter& w, work_list& woken
   return true;
 }
 
+// Pushes are served first, and again after a pop has moved an item. Each wait queue is served up to
+// the first operation that cannot proceed, so none is overtaken. Afterwards no operation waits that
+// could proceed.
 work_list queue_base::match_wait_queues() noexcept {
   work_list woken;
   for (bool moved = true; moved;) {
@@ -266,7 +268,7 @@ void queue_base::reserve_for(const detail::queue_waiter& w) {
 // A push is about to bring its items.
 void queue_base::expect(detail::queue_waiter& w) noexcept {
   entering_ += w.count_;
-  if (budget_) take_ticket(w);
+  if (limits_.budget()) take_ticket(w);
 }
 
 void queue_base::throw_if_impossible(std::size_t count) const {
@@ -279,7 +281,7 @@ void queue_base::throw_if_impossible(std::size_t count) const {
     reject("exceeds the capacity of " + std::to_string(capacity_) +
            ": pop fewer items or raise the capacity");
   }
-  if (budget_) {
+  if (limits_.budget()) {
     reject(
         "could deadlock on its memory budget, which the first items occupy while they wait for the "
         "others: pop single items or use a try_ operation");
@@ -329,7 +331,7 @@ bool queue_base::begin_general(detail::queue_waiter& w) {
       waits = false;
     } else {
       if (holds_items(w)) w.set(detail::queue_waiter::returning);
-      reserve_for(w);
+      reserve_for(w);  // may throw; nothing has to be undone yet
       if (w.is_returning()) {
         held_limit_ += w.count_;
         if (w.is_provisional()) ++slow_paths_;
@@ -408,7 +410,7 @@ bool queue_base::try_remove_waiter(detail::queue_waiter& w) noexcept {
     work_list self;
     complete_waiter(w, wait_outcome::cancelled, self);
     if (Wake) woken.append(self);
-    if (was_first || budget_) {
+    if (was_first || limits_.budget()) {
       work_list others = match_waiters();  // later operations advance
       woken.append(others);
     }
@@ -484,7 +486,7 @@ void queue_base::wake_one(detail::queue_waiter& w) noexcept {
 void queue_base::wake_all(work_item* first) noexcept {
   for (work_item* item = first; item;) {
     auto& w = *static_cast<detail::queue_waiter*>(item);
-    item = item->next_;
+    item = item->next_;  // first: the waiter may be gone once it is woken
     wake_one(w);
   }
 }

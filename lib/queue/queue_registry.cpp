@@ -90,6 +90,7 @@ std::shared_ptr<void> queue_registry::get(detail::registered_queue wanted) {
   std::optional<detail::registered_queue> found;
   {
     const detail::thread_lock lock(mutex_);
+    // A copy: another thread may erase the entry during check().
     found = queues_.try_emplace(std::move(name), wanted).first->second;
   }
   found->check(wanted);

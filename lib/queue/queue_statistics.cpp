@@ -74,7 +74,7 @@ queue_statistics queue_base::counts() const noexcept {
     queue_statistics unused;
     unused.capacity = capacity_;
     unused.weighed = weighed_;
-    unused.max_weight = max_weight_;
+    unused.max_weight = limits_.max_weight();
     return unused;
   }
   const detail::queue_lock lock(mutex_);
@@ -95,7 +95,7 @@ queue_statistics queue_base::counts_now() const noexcept {
   s.held = held_;
   s.provisional_pops = provisional_pops_.size();
   s.pushed = mutex_.entered();
-  s.popped = s.pushed - s.size - held_;
+  s.popped = s.pushed - s.size - held_;  // without items that a pop may still return
   s.returned = returned_;
   s.push_waits = push_waits_;
   s.pop_waits = pop_waits_;
@@ -121,9 +121,9 @@ void queue_base::append_to(std::string& text) const {
   if (s.closed) text += ", closed";
   if (s.refused > 0) detail::append_text(text, ", ", s.refused, " refused");
   text += ')';
-  if (!budget_) return;
+  if (!limits_.budget()) return;
   text += ", ";
-  budget_->append_to(text);
+  limits_.budget()->append_to(text);
 }
 
 // ----------------------------------------------------------------------------------- for a dump
@@ -135,6 +135,7 @@ void queue_base::list_now(detail::object_state& state) const noexcept {
   state.size = size_now();
   state.closed = closed_;
   state.close_waits = close_pending_;
+  state.refused = refused_;
   for (const detail::queue_waiter* w = pushers_.first(); w;
        w = waiter_list<detail::queue_waiter>::after(*w)) {
     if (w != &close_marker_) state.waiting.push_back(w->operation());

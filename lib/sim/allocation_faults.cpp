@@ -7,6 +7,9 @@
 namespace leat::sim {
 namespace {
 
+// Set while a step of the program runs in a world whose allocations may fail, except within
+// `without_faults`. It is null for the world itself and on other threads, whose allocations
+// therefore neither count nor fail.
 constinit thread_local allocation_faults* current_faults = nullptr;
 
 }  // namespace

@@ -24,6 +24,7 @@ std::uint32_t decision_source::choose(std::size_t options, const char* about) {
   if (options == 1) return 0;
   const auto count = static_cast<std::uint32_t>(options);
   if (source_) return observe(count, source_->choose(options, about), about);
+  // A script may come from a run in which this decision had more options.
   if (scripted_) return record(count, scripted() % count, about);
   return record(count, static_cast<std::uint32_t>(random_.uniform_below(count)), about);
 }

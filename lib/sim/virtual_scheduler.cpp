@@ -26,6 +26,10 @@ virtual_scheduler::~virtual_scheduler() {
   answer_dump_queries();
 }
 
+// ready() moves all ready items from the list of the scheduler to `pool_`, so that run_one() can
+// put a single one back and run it: the list is empty in between. Items that become ready later are
+// in the list until the next ready(). Whatever needs all items in order first calls return_pool(),
+// which puts the pool back before them.
 std::size_t virtual_scheduler::ready() {
   run_ready(0);  // due timers add to what is ready
   work_list& items = ready_items();

@@ -10,6 +10,14 @@
 
 namespace leat::detail {
 
+// The values with the numbers [begin_, end_) are stored. A receiver reads next_, or begin_ if it
+// was overtaken. unread_ of a stored value is the number of receivers with next_ at or before it.
+// Since receivers read in order and join at end_, the counts never decrease from one value to the
+// next: the values that all receivers have read come first, and are destroyed in order.
+//
+// A receive is served without being given a value. It reads the value when its coroutine resumes,
+// and advance() then counts it.
+
 constinit const wait_operation::kind broadcast_base::receive_kind =
     synchronizer_waiter::kind_of("receive from", "broadcast");
 constinit const wait_operation::kind broadcast_base::send_kind =
@@ -128,6 +136,7 @@ void broadcast_base::reading::begin(broadcast_position& r) noexcept {
 }
 
 work_list broadcast_base::advance(broadcast_position& r) noexcept {
+  // Before next_ changes: a receiver that was overtaken reads the oldest value.
   const std::size_t slot = slot_for(r);
   r.next_ += missed(r) + 1;
   const bool is_read_by_all = --unread_[slot] == 0;
@@ -136,6 +145,8 @@ work_list broadcast_base::advance(broadcast_position& r) noexcept {
 
 // Serves the sends that have space now, and then the receivers that waited before those sends.
 work_list broadcast_base::serve_after_read() noexcept {
+  // The first pass skips a receiver that precedes a send, because it has no value yet. Two passes
+  // are enough, since a receiver frees its slot only when it reads.
   const std::uint64_t end = end_;
   work_list woken = serve();
   if (end_ != end) {

@@ -8,6 +8,10 @@
 
 namespace leat::detail {
 
+// One pop at a time, the holder of turn_, waits for the earliest deadline; the others wait for
+// turn_. A change between its look at the deadlines and its wait is not lost: the change has
+// released a permit of news_, and acquire() then completes at once. The permit is consumed and not
+// returned, and there is at most one, so several changes cause one more look.
 delay_queue_base::delay_queue_base(std::string name) : turn_(name), news_(0, 1, std::move(name)) {}
 
 bool delay_queue_base::close() noexcept {

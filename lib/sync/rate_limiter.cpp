@@ -47,6 +47,9 @@ void rate_limiter::require_possible(std::size_t count) const {
   throw failure(errc::invalid_argument, text);
 }
 
+// The bucket is stored as one time, full_at_, and a token is taken by moving it one interval later.
+// So nothing runs while the bucket fills. A full_at_ in the past stands for a full bucket, and
+// time_point::min() for one that was never used.
 // The bucket lacks as many tokens as intervals are left until it is full.
 time_point rate_limiter::time_of(std::size_t count) const noexcept {
   if (full_at_ == time_point::min()) return full_at_;
@@ -59,6 +62,7 @@ void rate_limiter::take(std::size_t count, time_point now) noexcept {
 
 task<void> rate_limiter::acquire(std::size_t count, std::source_location where) {
   require_possible(count);
+  // Held during the sleep: full_at_ does not change, and later calls wait for their turn.
   const mutex::guard turn = co_await turn_.lock(where);
   const time_point due = time_of(count);
   if (due > detail::present_time()) co_await sleep_until(due, where);

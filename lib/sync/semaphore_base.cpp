@@ -11,6 +11,9 @@
 
 namespace leat::detail {
 
+// Invariant, under the lock: free_ <= total_, free_ <= maximum_, and total_ - free_ permits are
+// held by guards or by operations that were granted them. add_permits() may fill the semaphore
+// while guards hold permits; take_in() then discards what they return beyond the maximum.
 void semaphore_base::destroyed_while_held(const lock_holder* holder) const noexcept {
   std::string text;
   append_name_to(text);
@@ -43,6 +46,7 @@ work_list semaphore_base::serve_permits() noexcept {
   const scheduler* const here = scheduler::current();
   work_list woken;
   while (synchronizer_waiter* const w = waiting_.first()) {
+    // A large request blocks the smaller ones after it, so it does not wait forever.
     if (w->request() > free_) break;
     if (w->claim()) {
       grant(*w);

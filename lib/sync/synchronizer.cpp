@@ -16,6 +16,16 @@
 
 namespace leat {
 
+// Invariant: while the lock is free, no operation waits that could be served; see is_consistent().
+// So a change that may make an operation ready calls serve() or end_all() before it releases the
+// lock. The operations that these end wake after the lock is released, because the wake-up of a
+// thread or handler runs in the call; only a coroutine of this thread's scheduler wakes under the
+// lock, which merely posts it.
+//
+// An operation leaves the wait queue last, after claim(), grant() and its outcome: if another
+// branch of its select has won, its owner may destroy it without the lock as soon as it is
+// unlinked.
+
 synchronizer::~synchronizer() {
   unregister();
   if (!waiting_.empty()) abort_destroyed_in_use();
@@ -25,6 +35,7 @@ synchronizer::~synchronizer() {
 
 bool synchronizer::begin(synchronizer_waiter& w) noexcept {
   if (!registered_.load(std::memory_order_relaxed) && !(omits_tasks_ && w.waiting_task())) {
+    // Two threads may both get here; the second add() has no effect.
     registration_.add();  // not under the lock, because a dump takes the two in the other order
     registered_.store(true, std::memory_order_relaxed);
   }
@@ -36,6 +47,7 @@ bool synchronizer::begin(synchronizer_waiter& w) noexcept {
       waiting_.push_back(w);
       return false;
     }
+    // Claimed before it receives anything: otherwise a select would get two results.
     if (!w.claim()) return true;
     w.outcome_ = closed;
     if (closed == wait_outcome::waiting) {
@@ -54,6 +66,7 @@ work_list synchronizer::serve() noexcept {
   work_list woken;
   synchronizer_waiter* following = nullptr;
   for (synchronizer_waiter* w = waiting_.first(); w; w = following) {
+    // Read first: `w` may be gone after it is unlinked.
     following = waiting_.after(*w);
     if (!is_ready(*w)) {
       if (order_ == order::first_in_first_out) break;
@@ -98,6 +111,7 @@ bool synchronizer::remove(synchronizer_waiter& w, work_list& woken) noexcept {
   synchronizer& self = w.object_;
   const detail::biased_lock lock(self.mutex_);
   if (!w.linked_.load(std::memory_order_relaxed)) return false;
+  // Only the first operation blocks others, and only in a first-in, first-out primitive.
   const bool was_first = self.waiting_.first() == &w;
   w.outcome_ = wait_outcome::cancelled;
   self.waiting_.remove(w);

@@ -23,6 +23,14 @@ namespace {
 
 // ------------------------------------------------------------------------------------------ nodes
 
+// Each structure owns its node, which `private_data` refers to and `release` deletes. The node of
+// an array owns a reference to each tensor that its buffers are in, so the values live until the
+// consumer has released the array, and no value is copied except for bool. Children are elements of
+// the vector of the node, and release their own nodes.
+//
+// A `column` holds both structures while they are made, and releases them if an exception ends
+// this.
+
 // The memory of a schema or an array. The consumer releases children that it has moved out.
 template <class Struct>
 struct node {
@@ -83,14 +91,21 @@ struct column_builder {
   std::unique_ptr<array_node> array = std::make_unique<array_node>();
 
   void add_child(column child) {
-    schema->children.reserve(schema->children.size() + 1);
-    array->children.reserve(array->children.size() + 1);
-    schema->children.push_back(std::exchange(child.schema, {}));
-    array->children.push_back(std::exchange(child.array, {}));
+    // A child is added to both lists or to none.
+    schema->children.emplace_back();
+    try {
+      array->children.push_back(child.array);
+    } catch (...) {
+      schema->children.pop_back();
+      throw;
+    }
+    schema->children.back() = std::exchange(child.schema, {});
+    child.array = {};
   }
 
   column make(std::int64_t length, std::int64_t buffers) && {
     column out;
+    // Capacity for own(), which must not fail.
     schema->child_pointers.reserve(schema->children.size());
     array->child_pointers.reserve(array->children.size());
     out.schema.format = schema->format.c_str();

@@ -11,6 +11,10 @@
 namespace leat {
 namespace {
 
+// A dense column is one component of a tuple, and a sparse column is three consecutive ones:
+// indices, values and dense_shape. The layout has the first component of each column. In a batch,
+// an index begins with its row, and dense_shape with the number of rows.
+
 [[noreturn]] void throw_spec_error(std::string_view owner, const std::string& why) {
   throw failure(errc::invalid_argument, owner.empty() ? why : std::string(owner) + ": " + why);
 }
@@ -242,6 +246,8 @@ batch_spec join(std::span<const batch_spec> joined, Combine combine) {
   if (joined.empty()) throw_spec_error({}, "no specs to join: pass the spec of each source");
   std::vector<column_spec> columns(joined[0].begin(), joined[0].end());
   for (std::size_t s = 1; s < joined.size(); ++s) {
+    // Each pair is compared, because compatibility is not transitive: [?] is compatible with [2]
+    // and with [3].
     for (std::size_t other = 0; other < s; ++other) {
       const std::string differ = difference(joined[other], joined[s]);
       if (differ.empty()) continue;

@@ -61,6 +61,8 @@ dtype imported(const dl_data_type& type) {
 // ----------------------------------------------------------------------------------------- export
 
 // The owned tensor of an export, and the view of it that other libraries see.
+// The view points to members of this object, which therefore never moves; the deleter, which the
+// other library calls, destroys it.
 template <class Managed>
 struct exported_tensor {
   Managed managed;
@@ -154,6 +156,7 @@ dl_managed_tensor_versioned* to_dlpack_versioned(tensor t) {
 
 tensor from_dlpack(dl_managed_tensor* managed) {
   if (!managed) throw_dlpack_error("pointer to the tensor is null");
+  // Released in any case, also after an error.
   const std::unique_ptr<dl_managed_tensor, release> taken(managed);
   return copy_of(managed->dl_tensor);
 }

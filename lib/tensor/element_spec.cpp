@@ -130,6 +130,8 @@ tensor_tuple element_spec::in_order(const tensor_tuple& element, std::string_vie
 template <class Check>
 void element_spec::check_in_order(tensor_tuple& element, std::string_view owner,
                                   Check check) const {
+  // Compares the pointers: an element of this spec shares its list of names. The element changes
+  // only after all checks.
   const bool is_in_order = element.names_ == names_;
   tensor_tuple arranged = is_in_order ? tensor_tuple() : in_order(element, owner);
   const tensor_tuple& checked = is_in_order ? element : arranged;

@@ -27,6 +27,7 @@ std::size_t checked_count(std::span<const std::int64_t> dimensions, std::int64_t
     }
     if (d > 1 && __builtin_mul_overflow(count, d, &count)) fits = false;
   }
+  // No values, whatever the other dimensions are.
   if (std::find(dimensions.begin(), dimensions.end(), 0) != dimensions.end()) return 0;
   if (fits) return static_cast<std::size_t>(count);
   throw failure(errc::invalid_argument,

@@ -123,6 +123,8 @@ void write_padded(Writer& writer, const tensor& t, dimensions large, std::size_t
   }
   if (t.count() == 0) return;
   const dimensions small = t.shape().dimensions();
+  // The dimensions after `outer` are equal in both tensors, so `length` values are contiguous in
+  // both. A dimension differs, because the counts do.
   std::size_t outer = small.size() - 1;  // the last dimension that differs
   std::size_t length = static_cast<std::size_t>(small[outer]);
   for (; small[outer] == large[outer]; length *= static_cast<std::size_t>(small[outer])) --outer;
@@ -156,6 +158,8 @@ tensor stack_rows(std::size_t count, Row row, const component_spec& spec) {
   for (std::size_t d = 0; d < rank; ++d) {
     batch[d + 1] = std::max<std::int64_t>(spec.shape[d], 0);
   }
+  // The first pass over the rows finds the shape of the batch and the size of its strings. Only
+  // then is memory allocated, once, and the second pass writes the values.
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const tensor& r = row(i);
@@ -166,6 +170,7 @@ tensor stack_rows(std::size_t count, Row row, const component_spec& spec) {
   shape whole(all.all());
   const dimensions large = all.all().subspan(1);
   const std::size_t block = count > 0 ? whole.count() / count : 0;
+  // Only a batch with padding has values that no row writes, and is cleared.
   bool padded = false;
   for (std::size_t i = 0; i < count && !padded; ++i) padded = row(i).count() != block;
   tensor result = make(spec.type, std::move(whole), bytes, padded);

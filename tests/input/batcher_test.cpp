@@ -125,8 +125,20 @@ LEAT_TEST("batcher: next() fails after 60 s if start() was never called") {
   leat::range_input_producer numbers(4, {.num_epochs = 1, .shuffle = false, .name = "numbers"});
   b.add([&] { return forward(numbers, b.queue()); });
   const std::string said = co_await message_of(b.next(), errc::deadline_exceeded);
-  CHECK(contains(said, "batcher 'pairs': no batch for 60"));
+  CHECK(contains(said, "batcher 'pairs': no batch for 60 s"));
   CHECK(contains(said, "the queue has 0 of the 2 required elements: start() was never called"));
+}
+
+LEAT_TEST("batcher: start_patience replaces the 60 s") {
+  leat::batcher<int> b({.batch_size = 2, .name = "pairs", .start_patience = 1500ms});
+  leat::range_input_producer numbers(4, {.num_epochs = 1});
+  b.add([&] { return forward(numbers, b.queue()); });
+  CHECK(contains(co_await message_of(b.next(), errc::deadline_exceeded), "no batch for 1.5 s"));
+}
+
+TEST_CASE("batcher: rejects a start_patience of 0") {
+  CHECK_FAILS(errc::invalid_argument, "patience must be above 0",
+              leat::batcher<int>({.batch_size = 1, .start_patience = 0s}));
 }
 
 LEAT_TEST("batcher: a started source may take longer than 60 s") {

@@ -332,7 +332,7 @@ task<std::string> complaint_of(tensor_batcher& b) {
 LEAT_TEST("tensor_batcher: fails instead of waiting forever if it has no source") {
   tensor_batcher b(number_spec(), {.batch_size = 4, .name = "samples", .patience = 5s});
   const std::string hungry =
-      "batcher 'samples': no batch for 5.000000 s, the queue has 0 of the 4 required elements: "
+      "batcher 'samples': no batch for 5 s, the queue has 0 of the 4 required elements: "
       "no source was added; call add(), or push elements and call close()";
   CHECK(co_await complaint_of(b) == hungry);
   for (std::int64_t i = 0; i < 3; ++i) (void)co_await b.push(one(i));

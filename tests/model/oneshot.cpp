@@ -4,6 +4,7 @@
 #include "leat/sync/oneshot.hpp"
 
 #include "leat/async/as_tuple.hpp"
+#include "leat/async/loop/block_on.hpp"
 #include "leat/async/task_group.hpp"
 #include "model/scheduler.hpp"
 

@@ -153,11 +153,18 @@ TEST_CASE("pipeline: without patience, names a producer that was never started a
                      "was never started: call its start(coordinator)"));
       CHECK(here.now() - begin == std::chrono::seconds(60));
     }
+    // The options of the producer can set another time.
+    {
+      const leat::producer_options options{.name = "few", .start_patience = 2s};
+      leat::range_input_producer few(4, options);
+      auto p = leat::read_queue(few.queue());
+      CHECK(contains(co_await starvation_of(p), "no element for 2 s, producer 'few' was never"));
+    }
     // `patience` replaces the 60 s.
     {
       auto p = leat::read_queue(numbers.queue(), {.patience = std::chrono::minutes(5)});
       CHECK(contains(co_await starvation_of(p), "call start(coordinator) of producer 'numbers'"));
-      CHECK(here.now() - begin >= std::chrono::seconds(60) + std::chrono::minutes(5));
+      CHECK(here.now() - begin >= std::chrono::seconds(62) + std::chrono::minutes(5));
     }
     // Nothing was taken from the queue.
     leat::coordinator coord;

@@ -167,9 +167,9 @@ def queue_words(q):
     if number(q['capacity_']) != UNBOUNDED:
         fill += f' of {number(q["capacity_"])}'
     if boolean(q['weighed_']):
-        fill += f', weight {number(q["weight_"])}'
-        if number(q['max_weight_']) != UNBOUNDED:
-            fill += f' of {number(q["max_weight_"])}'
+        fill += f', weight {number(q["limits_"]["weight_"])}'
+        if number(q['limits_']['max_weight_']) != UNBOUNDED:
+            fill += f' of {number(q["limits_"]["max_weight_"])}'
     provisional = len(list(follow(q['provisional_pops_']['first_'], 'following_')))
     if provisional:
         fill += f', {provisional} provisional'
@@ -178,8 +178,8 @@ def queue_words(q):
     if number(q['refused_']):
         fill += f', {number(q["refused_"])} refused'
     words = f"queue '{std_string(q['name_'])}' ({fill})"
-    if int(q['budget_']):
-        b = q['budget_'].dereference()
+    if int(q['limits_']['budget_']):
+        b = q['limits_']['budget_'].dereference()
         words += f", budget '{std_string(b['name_'])}' ({number(b['used_'])} of {number(b['limit_'])})"
     return words
 

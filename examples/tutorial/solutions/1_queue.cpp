@@ -12,7 +12,8 @@ leat::task<> read_lines(std::string path, leat::fifo_queue<std::string>& lines) 
   std::ifstream file(path);
   if (!file) throw std::runtime_error("cannot open " + path);
   for (std::string line; std::getline(file, line);) {
-    co_await lines.push(line);  // waits while the queue is full
+    // Waits while the queue is full. Returns false once the queue is closed.
+    if (!co_await lines.push(line)) co_return;
   }
   lines.close();
 }
@@ -27,7 +28,9 @@ leat::task<> split_lines(leat::fifo_queue<std::string>& lines,
                          leat::fifo_queue<std::string>& words) {
   while (const auto line = co_await lines.pop()) {  // waits while the queue is empty
     std::istringstream text(*line);
-    for (std::string word; text >> word;) co_await words.push(word);
+    for (std::string word; text >> word;) {
+      if (!co_await words.push(word)) co_return;
+    }
   }
   words.close();
 }

@@ -60,7 +60,7 @@ class task_context : private work_item {
   [[nodiscard]] detail::task_local_node* locals() const noexcept;
 
   /// Returns the operation on which the task waits, or null while the task runs or is ready to run.
-  [[nodiscard]] inline wait_operation* waiting() const noexcept;  // in wait.hpp
+  [[nodiscard]] inline wait_operation* waiting() const noexcept;  // in wait_operation.hpp
 
   /// Returns true if the task was asked to stop. Thread safety: thread-safe.
   [[nodiscard]] inline bool stop_requested() const noexcept;  // in task_scope.hpp

@@ -201,7 +201,6 @@ class task_scope {
   friend class scheduler;
   friend class scheduler_driver;
   friend class detail::task_runner;
-  friend class detail::task_runner;
   friend std::string detail::to_text(const work_item& item);
 
   friend class detail::dump_collector;

@@ -35,6 +35,9 @@ struct producer_options {
   /// the producer. If null, the producer has a queue of its own.
   queue_registry* shared = nullptr;
   named_operation cancel_op = {};  ///< see queue_runner_options::cancel_op
+  /// The time that a reader or pipeline waits for the first item if start() was never called. It
+  /// then fails with deadline_exceeded; the message names the producer.
+  time_span start_patience = detail::default_start_patience;
 };
 
 namespace detail {
@@ -127,7 +130,8 @@ class basic_producer {
         queue_(shared_ ? options.shared->get<fifo_queue<T>>(
                              {.capacity = options.capacity, .name = options.name})
                        : std::make_shared<fifo_queue<T>>(options.capacity, options.name)),
-        runner_(*queue_, {.cancel_op = options.cancel_op}) {}
+        runner_(*queue_, {.cancel_op = options.cancel_op}),
+        list_entry_(runner_, *queue_, options.start_patience) {}
   ~basic_producer() = default;
 
   /// Sets the function that the runner calls for each epoch, until its task<bool> returns false.
@@ -171,7 +175,7 @@ class basic_producer {
   const bool shared_;
   const std::shared_ptr<fifo_queue<T>> queue_;
   queue_runner runner_;
-  const detail::producer_list_entry list_entry_{runner_, *queue_};
+  const detail::producer_list_entry list_entry_;
 };
 
 }  // namespace leat

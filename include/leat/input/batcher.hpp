@@ -42,8 +42,11 @@ struct batcher_options {
   option_string name = "batch";     ///< of the queue, in messages and reports
   /// The time that next() waits for a batch before it fails with deadline_exceeded and removes
   /// nothing. The message states how many items the batcher has and what should feed it. If not
-  /// set, there is no limit, except 60 s for sources and producers that were never started.
+  /// set, there is no limit, except start_patience.
   std::optional<time_span> patience = {};
+  /// The time that next() waits for the first batch if start() was never called, or if a producer
+  /// that feeds the sources was never started. It then fails with deadline_exceeded.
+  time_span start_patience = detail::default_start_patience;
 };
 
 /// Options of a shuffle_batcher.
@@ -64,6 +67,8 @@ struct shuffle_batcher_options {
   option_string name = "shuffle_batch";
   /// The time until next() fails with deadline_exceeded; see batcher_options::patience.
   std::optional<time_span> patience = {};
+  /// The limit for a missing start; see batcher_options::start_patience.
+  time_span start_patience = detail::default_start_patience;
 };
 
 /// Base class of batcher and shuffle_batcher, which collect items from enqueue operations and
@@ -105,9 +110,8 @@ class basic_batcher {
 
   /// Returns the next batch, or an empty optional if the input has ended.
   ///
-  /// Errors: cancelled; the error of an enqueue operation; deadline_exceeded after the patience. If
-  ///         no patience is set, deadline_exceeded if no batch arrives for 60 s and either start()
-  ///         was never called or a task waits for a producer that was never started.
+  /// Errors: cancelled; the error of an enqueue operation; deadline_exceeded after the patience, or
+  ///         after start_patience.
   [[nodiscard]] task<std::optional<std::vector<value_type>>> next(
       std::source_location where = std::source_location::current()) {
     if (patience_) return next_within(*patience_, where);
@@ -144,9 +148,11 @@ class basic_batcher {
       : batch_size_(checked(o.batch_size, o.name)),
         remainder_(o.remainder),
         patience_(o.patience),
+        start_patience_(o.start_patience),
         queue_(std::forward<Arguments>(arguments)...),
         runner_(queue_) {
     if (patience_) detail::check_patience(queue_, *patience_);
+    detail::check_patience(queue_, start_patience_);
   }
   ~basic_batcher() = default;
 
@@ -188,11 +194,11 @@ class basic_batcher {
     return !started || (!has_started_feeding() && detail::waits_for_unstarted_producer());
   }
 
-  // The next batch. Fails if none comes within 60 s and sources or producers for which it waits
-  // were never started; either may be started meanwhile.
+  // The next batch. Fails if none comes within start_patience and sources or producers for which it
+  // waits were never started; either may be started meanwhile.
   task<std::optional<std::vector<value_type>>> next_if_started(std::source_location where) {
     try {
-      co_return co_await next_within(detail::patience_for_start, where);
+      co_return co_await next_within(start_patience_, where);
     } catch (const std::system_error& e) {
       if (e.code() != errc::deadline_exceeded || queue_.failure_cause() || is_starving()) throw;
     }
@@ -216,6 +222,7 @@ class basic_batcher {
   const std::size_t batch_size_;
   const batch_remainder remainder_;
   const std::optional<time_span> patience_;
+  const time_span start_patience_;
   detail::feed_state feed_state_;
   std::atomic<bool> has_started_feeding_ = false;  // what has_started_feeding() found
   Queue queue_;

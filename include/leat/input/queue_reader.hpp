@@ -67,8 +67,8 @@ struct keyed_record {
 /// ends: set another policy, or end the loop. Such a loop does not spin. After two consecutive
 /// errors, each call first waits, 1 ms and then twice as long each time, at most about 1 s.
 ///
-/// If the producer that fills the queue was never started, a call that has waited for a name for
-/// 60 s fails with deadline_exceeded. The message names the producer and the missing call.
+/// If the producer that fills the queue was never started, a call fails with deadline_exceeded
+/// after producer_options::start_patience. The message names the producer and the missing call.
 ///
 /// A stopped read consumes nothing: the next call opens the name that the stopped one has removed
 /// from the queue, and delivers the records that it has read. A task that is stopped and later

@@ -44,8 +44,11 @@ struct tensor_batcher_options {
   option_string name = "batch";     ///< in messages and reports
   /// The time that next() waits for a batch before it fails with deadline_exceeded and removes
   /// nothing. The message states how many elements the batcher has and what should feed it. If not
-  /// set, there is no limit, except 60 s for sources and producers that were never started.
+  /// set, there is no limit, except start_patience.
   std::optional<time_span> patience = {};
+  /// The time that next() waits for the first batch if start() was never called, or if a producer
+  /// that feeds the sources was never started. It then fails with deadline_exceeded.
+  time_span start_patience = detail::default_start_patience;
 };
 
 /// Options of a tensor_shuffle_batcher.
@@ -69,6 +72,8 @@ struct tensor_shuffle_batcher_options {
   option_string name = "shuffle_batch";
   /// The time until next() fails with deadline_exceeded; see tensor_batcher_options::patience.
   std::optional<time_span> patience = {};
+  /// The limit for a missing start; see tensor_batcher_options::start_patience.
+  time_span start_patience = detail::default_start_patience;
 };
 
 /// Base class of tensor_batcher and tensor_shuffle_batcher, which collect elements, from sources or
@@ -159,9 +164,7 @@ class basic_tensor_batcher {
   /// Errors:       cancelled; the error of a source. Throws std::bad_alloc if there is no memory
   ///               for the batch, or invalid_argument if its size exceeds 64 bits. The next call
   ///               then tries again with the same elements. Throws deadline_exceeded after the
-  ///               patience. If no patience is set, deadline_exceeded if no batch arrives for 60 s
-  ///               and either start() was never called or a task waits for a producer that was
-  ///               never started.
+  ///               patience, or after start_patience.
   /// Cancellation: total.
   [[nodiscard]] task<std::optional<column_batch>> next(
       std::source_location where = std::source_location::current()) {
@@ -335,7 +338,8 @@ class tensor_batcher final : public basic_tensor_batcher<batcher<tensor_tuple, e
                                              .max_weight = o.max_weight,
                                              .budget = o.budget,
                                              .name = o.name,
-                                             .patience = o.patience}) {}
+                                             .patience = o.patience,
+                                             .start_patience = o.start_patience}) {}
 };
 
 /// A batcher that draws the elements of each batch at random from the queue.
@@ -360,7 +364,8 @@ class tensor_shuffle_batcher final
                                                      .max_weight = o.max_weight,
                                                      .budget = o.budget,
                                                      .name = o.name,
-                                                     .patience = o.patience}) {}
+                                                     .patience = o.patience,
+                                                     .start_patience = o.start_patience}) {}
 };
 
 }  // namespace leat

@@ -74,9 +74,9 @@ class queue_stage final : public stage<std::vector<typename Queue::value_type>> 
 /// the queue fails, the stage fails with that error. The name of the stage is the queue's name.
 /// Stopping the pipeline loses the items that it has removed and not delivered.
 ///
-/// Without `patience`, the pipeline fails with deadline_exceeded if no element arrives for 60 s and
-/// the producer that fills the queue was never started. The message names the producer and the
-/// missing call.
+/// Without `patience`, the pipeline fails with deadline_exceeded after
+/// producer_options::start_patience if the producer that fills the queue was never started. The
+/// message names the producer and the missing call.
 ///
 /// The queue must outlive the pipeline.
 ///

@@ -12,6 +12,9 @@
 namespace leat {
 
 class queue_base;
+namespace detail {
+class queue_limits;
+}  // namespace detail
 
 /// A consistent snapshot of a memory_budget's counters.
 struct budget_statistics {
@@ -78,6 +81,7 @@ class memory_budget {
 
  private:
   friend class queue_base;
+  friend class detail::queue_limits;
 
   // A queue whose first push fits into the queue but waits for the budget.
   struct waiting_queue {

@@ -10,6 +10,7 @@
 #include "leat/async/dump/internal/live_object.hpp"
 #include "leat/async/dump/internal/recent_tasks.hpp"
 #include "leat/async/scheduler/work_item.hpp"
+#include "leat/queue/detail/queue_limits.hpp"
 #include "leat/queue/detail/queue_mutex.hpp"
 #include "leat/queue/detail/queue_waiter.hpp"
 #include "leat/queue/queue_options.hpp"
@@ -115,24 +116,8 @@ class queue_base {
     return mutex_.size();
   }
 
-  // -- Weights, for queues with a weight function. "Fast": the queue has no budget.
-  [[nodiscard]] bool can_add_fast(std::size_t weight) const noexcept LEAT_NO_ANALYSIS {
-    return weight_ <= max_weight_ - weight;
-  }
-  [[nodiscard]] bool can_add(std::size_t weight) const noexcept LEAT_REQUIRES(mutex_);
-  void count_weight_stored(std::size_t weight) noexcept LEAT_NO_ANALYSIS {
-    weight_ += weight;
-    if (weight_ > peak_weight_) peak_weight_ = weight_;
-    if (budget_) notify_budget(weight, 0);
-  }
-  void count_weight_taken(std::size_t weight) noexcept LEAT_NO_ANALYSIS {
-    weight_ -= weight;
-    if (budget_) notify_budget(0, weight);
-  }
-  // Returns true if the queue has a budget and a push waits for it.
-  [[nodiscard]] bool budget_has_waiters() const noexcept LEAT_REQUIRES(mutex_);
   // Errors: resource_exhausted for an item, or invalid_argument for a batch, that never fits.
-  void throw_if_too_heavy(std::size_t weight) const;
+  void throw_if_too_heavy(std::size_t weight) const { limits_.throw_if_too_heavy(weight, name_); }
   void throw_if_impossible(std::size_t count) const;
 
   // Locks a queue for a change: first the lock of its budget, if any, then the queue's own lock,
@@ -142,12 +127,12 @@ class queue_base {
     explicit change_lock(const queue_base& q, bool may_have_budget = true,
                          bool is_owned = false) noexcept LEAT_ACQUIRE(q.mutex_)
         : queue_(q),
-          has_budget_(may_have_budget && q.budget_),
-          owns_budget_(has_budget_ && q.lock_budget()),
+          has_budget_(may_have_budget && q.limits_.budget()),
+          owns_budget_(has_budget_ && q.limits_.lock_budget()),
           owns_queue_(is_owned || q.mutex_.lock()) {}
     ~change_lock() LEAT_RELEASE() {
       queue_.mutex_.unlock(owns_queue_);
-      if (has_budget_) queue_.unlock_budget(owns_budget_);
+      if (has_budget_) queue_.limits_.unlock_budget(owns_budget_);
     }
     change_lock(const change_lock&) = delete;
     change_lock& operator=(const change_lock&) = delete;
@@ -194,7 +179,7 @@ class queue_base {
 
   // Matches the wait queues of this queue, and of other queues that can proceed as a result.
   [[nodiscard]] work_list match_waiters() noexcept LEAT_REQUIRES(mutex_) {
-    return budget_ ? match_with_budget() : match_wait_queues();
+    return limits_.budget() ? match_with_budget() : match_wait_queues();
   }
   // Like match_waiters(), and remember the running task. Return the first operation to wake.
   [[nodiscard]] work_item* match_after_push() noexcept LEAT_REQUIRES(mutex_);
@@ -209,7 +194,7 @@ class queue_base {
   const std::size_t capacity_;
   const bool takes_whole_batches_;
   const bool weighed_;
-  memory_budget* const budget_;
+  detail::queue_limits limits_;  // for a queue with a weight function
   waiter_list<detail::queue_waiter> pushers_ LEAT_GUARDED_BY(mutex_);
   waiter_list<detail::queue_waiter> poppers_ LEAT_GUARDED_BY(mutex_);
   bool closed_ LEAT_GUARDED_BY(mutex_) = false;
@@ -327,19 +312,14 @@ class queue_base {
 
   // -- In queue_weight.cpp.
   static std::size_t next_weight(const detail::queue_waiter& w) noexcept;
-  bool exceeds_limits(std::size_t weight) const noexcept LEAT_REQUIRES(mutex_);
   bool can_add_next(const detail::queue_waiter& w) const noexcept LEAT_REQUIRES(mutex_);
   const detail::queue_waiter* first_push_within_capacity() const noexcept LEAT_REQUIRES(mutex_);
   bool ignores_minimum() const noexcept LEAT_REQUIRES(mutex_);
   bool can_never_fill_batch(const detail::queue_waiter& w) const noexcept LEAT_REQUIRES(mutex_);
-  void count_weight_returned(std::size_t weight) noexcept LEAT_REQUIRES(mutex_);
   void add_weights_to(queue_statistics& s) const noexcept LEAT_REQUIRES(mutex_);
 
   // -- Also in queue_weight.cpp: the budget. Called under both locks.
-  void take_ticket(detail::queue_waiter& w) noexcept;
-  void notify_budget(std::size_t stored, std::size_t taken) noexcept;
-  bool lock_budget() const noexcept;
-  void unlock_budget(bool as_owner) const noexcept;
+  void take_ticket(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   void match_wait_queues_with_budget(work_list& woken) noexcept LEAT_REQUIRES(mutex_);
   work_list match_with_budget() noexcept LEAT_REQUIRES(mutex_);
   void match_for_budget(queue_base& locked, work_list& woken) noexcept;
@@ -367,10 +347,6 @@ class queue_base {
   std::size_t entering_ LEAT_GUARDED_BY(mutex_) = 0;    // items that waiting pushes have yet to add
   std::size_t reserved_ LEAT_GUARDED_BY(mutex_) = 0;    // items for which there is memory, at least
   std::size_t unstarted_runners_ LEAT_GUARDED_BY(mutex_) = 0;  // that were never started
-  const std::size_t max_weight_;
-  std::size_t weight_ LEAT_GUARDED_BY(mutex_) = 0;
-  std::size_t peak_weight_ LEAT_GUARDED_BY(mutex_) = 0;
-  std::size_t returned_weight_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t returned_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t push_waits_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t refused_ LEAT_GUARDED_BY(mutex_) = 0;

@@ -13,8 +13,6 @@
 
 #include <asio/async_result.hpp>
 
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/wait_limit.hpp"
 #include "leat/base/internal/assert.hpp"
 #include "leat/sync/detail/broadcast_base.hpp"
 
@@ -99,13 +97,6 @@ class broadcast final : public detail::broadcast_base {
       return operation.result(wait_outcome::done);
     }
 
-    /// The blocking form of next() in 0.2.
-    template <std::convertible_to<wait_limit>... Limit>
-    [[deprecated("write leat::block_on(receiver.next(), limit)")]] std::optional<item> wait_next(
-        const Limit&... limit) {
-      return block_on(next(), limit...);
-    }
-
     /// Waits like next(), with an Asio completion token; see semaphore::async_acquire(). The
     /// receiver must not be destroyed before the handler is called.
     ///
@@ -174,13 +165,6 @@ class broadcast final : public detail::broadcast_base {
   /// lag_policy::wait, if the slowest receiver lags by capacity() values.
   bool try_send(T value) noexcept {
     return this->try_store(std::addressof(value)) == send_result::sent;
-  }
-
-  /// The blocking form of send() in 0.2.
-  template <std::convertible_to<wait_limit>... Limit>
-  [[deprecated("write leat::block_on(broadcast.send(...), limit)")]] bool wait_send(
-      T value, const Limit&... limit) {
-    return block_on(send(std::move(value)), limit...);
   }
 
   /// Sends a value like send(), with an Asio completion token; see semaphore::async_acquire().

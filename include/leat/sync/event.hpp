@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <concepts>
 #include <cstddef>
 #include <source_location>
 #include <string>
@@ -10,8 +9,6 @@
 
 #include <asio/async_result.hpp>
 
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/wait_limit.hpp"
 #include "leat/sync/synchronizer.hpp"
 
 namespace leat {
@@ -59,13 +56,6 @@ class event final : public synchronizer {
   [[nodiscard]] awaits<void> auto wait(
       std::source_location where = std::source_location::current()) {
     return await_operation<set_operation>(where, this);
-  }
-
-  /// The blocking form of wait() in 0.2.
-  template <std::convertible_to<wait_limit>... Limit>
-  [[deprecated("write leat::block_on(event.wait(), limit)")]] void wait_blocking(
-      const Limit&... limit) {
-    return block_on(wait(), limit...);
   }
 
   /// Waits like wait(), with an Asio completion token; see semaphore::async_acquire().

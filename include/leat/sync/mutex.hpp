@@ -1,6 +1,5 @@
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <source_location>
 #include <string>
@@ -9,8 +8,6 @@
 
 #include <asio/async_result.hpp>
 
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/wait_limit.hpp"
 #include "leat/sync/detail/semaphore_base.hpp"
 
 namespace leat {
@@ -72,13 +69,6 @@ class mutex final : public detail::semaphore_base {
       std::source_location where = std::source_location::current()) noexcept {
     if (!lock_operation::try_lock(*this, {scheduler::current_task(), where})) return {};
     return guard(*this);
-  }
-
-  /// The blocking form of lock() in 0.2.
-  template <std::convertible_to<wait_limit>... Limit>
-  [[deprecated("write leat::block_on(mutex.lock(), limit)")]] guard wait_lock(
-      const Limit&... limit) {
-    return block_on(lock(), limit...);
   }
 
   /// Locks the mutex like lock(), with an Asio completion token; see semaphore::async_acquire().

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -12,8 +11,6 @@
 
 #include <asio/async_result.hpp>
 
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/wait_limit.hpp"
 #include "leat/base/internal/assert.hpp"
 #include "leat/sync/detail/oneshot_block.hpp"
 
@@ -141,12 +138,6 @@ struct oneshot {
     }
     /// Returns the value if it has been sent, without waiting.
     [[nodiscard]] std::optional<T> try_receive() noexcept { return checked().take(); }
-    /// The blocking form of receive() in 0.2.
-    template <std::convertible_to<wait_limit>... Limit>
-    [[deprecated("write leat::block_on(receiver.receive(), limit)")]] std::optional<T> wait_receive(
-        const Limit&... limit) {
-      return block_on(receive(), limit...);
-    }
     /// Waits like receive(), with an Asio completion token; see semaphore::async_acquire(). The
     /// receiver must not be destroyed before the handler is called.
     ///

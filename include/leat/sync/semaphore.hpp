@@ -1,6 +1,5 @@
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <limits>
 #include <source_location>
@@ -11,8 +10,6 @@
 #include <asio/async_result.hpp>
 
 #include "leat/async/dump/internal/recent_tasks.hpp"
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/wait_limit.hpp"
 #include "leat/sync/detail/semaphore_base.hpp"
 
 namespace leat {
@@ -87,13 +84,6 @@ class semaphore final : public detail::semaphore_base {
     acquire_operation operation(*this, count);
     if (!operation.try_complete(caller{scheduler::current_task()})) return {};
     return operation.result(wait_outcome::done);
-  }
-
-  /// The blocking form of acquire() in 0.2.
-  template <std::convertible_to<wait_limit>... Limit>
-  [[deprecated("write leat::block_on(semaphore.acquire(...), limit)")]] guard wait_acquire(
-      std::size_t count = 1, const Limit&... limit) {
-    return block_on(acquire(count), limit...);
   }
 
   /// Acquires `count` permits like acquire(), with an Asio completion token.

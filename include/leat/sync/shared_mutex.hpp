@@ -1,6 +1,5 @@
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <source_location>
 #include <string>
@@ -10,8 +9,6 @@
 #include <asio/async_result.hpp>
 
 #include "leat/async/dump/internal/recent_tasks.hpp"
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/wait_limit.hpp"
 #include "leat/sync/detail/semaphore_base.hpp"
 
 namespace leat {
@@ -96,19 +93,6 @@ class shared_mutex final : public detail::semaphore_base {
   [[nodiscard]] shared_guard try_lock_shared(
       std::source_location where = std::source_location::current()) noexcept {
     return try_once<1, shared_guard>(where);
-  }
-
-  /// The blocking form of lock() in 0.2.
-  template <std::convertible_to<wait_limit>... Limit>
-  [[deprecated("write leat::block_on(mutex.lock(), limit)")]] guard wait_lock(
-      const Limit&... limit) {
-    return block_on(lock(), limit...);
-  }
-  /// The blocking form of lock_shared() in 0.2.
-  template <std::convertible_to<wait_limit>... Limit>
-  [[deprecated("write leat::block_on(mutex.lock_shared(), limit)")]] shared_guard wait_lock_shared(
-      const Limit&... limit) {
-    return block_on(lock_shared(), limit...);
   }
 
   /// Locks the mutex like lock(), with an Asio completion token; see semaphore::async_acquire().

@@ -13,9 +13,7 @@
 
 #include <asio/async_result.hpp>
 
-#include "leat/async/loop/block_on.hpp"
 #include "leat/async/task.hpp"
-#include "leat/async/wait_limit.hpp"
 #include "leat/sync/detail/watch_base.hpp"
 
 namespace leat {
@@ -135,13 +133,6 @@ class watch final : public detail::watch_base {
     const detail::biased_lock lock(mutex_);
     if (version_ == seen) return std::nullopt;
     return state{value_, version_};
-  }
-
-  /// The blocking form of changed() in 0.2.
-  template <std::convertible_to<wait_limit>... Limit>
-  [[deprecated("write leat::block_on(watch.changed(...), limit)")]] std::optional<state>
-  wait_changed(std::uint64_t seen, const Limit&... limit) {
-    return block_on(changed(seen), limit...);
   }
 
   /// Waits like changed(), with an Asio completion token; see semaphore::async_acquire().

@@ -21,6 +21,12 @@
 
 namespace leat::detail {
 
+// The call, with its function and result, lives in the frame of the coroutine that waits for it.
+// Until a thread of the pool has posted it, the pool uses that memory. A stop or a lost select
+// therefore withdraws a call that still waits for a thread, but can only ask a running function to
+// end, and the coroutine waits for that. leave() releases what submit() has taken: the entry in the
+// list of the scheduler, the use of the threads and the hold of the scheduler.
+
 const wait_operation::kind blocking_call::call_kind{
     "run_blocking", &blocking_call::cancel, &blocking_call::describe, &blocking_call::inspect};
 
@@ -38,6 +44,7 @@ void blocking_call::submit() {
     has_hold_ = true;
     scheduler_->add_hold();
   }
+  // Relaxed: the lock of the pool, or the post, publishes it.
   state_.store(state::waiting, std::memory_order_relaxed);
   if (is_simulated) {
     if (!calls_ || !calls_->take(*this)) scheduler_->post(*this);
@@ -123,6 +130,9 @@ void blocking_call::end_slowly() noexcept {
     return;
   }
   if (!scheduler_->is_ending()) {
+    // A coroutine of another library may only be destroyed once the function has returned; its
+    // wake-up is on its way. In a simulation, the posted item may be a call that has not begun; it
+    // is withdrawn.
     const bool is_posted_call = !threads_ && is_waiting();
     // acquire: the result of the function is destroyed here.
     LEAT_ASSERT(is_posted_call || state_.load(std::memory_order_acquire) == state::returned,

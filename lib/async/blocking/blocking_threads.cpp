@@ -63,7 +63,7 @@ void blocking_threads::execute_next(lock_type& lock) noexcept {
   call.started_ = std::chrono::steady_clock::now();
   call.thread_ = ::gettid();
   lock.unlock();
-  call.execute();
+  call.execute();  // the last access: its coroutine may resume and destroy it
   lock.lock();
 }
 

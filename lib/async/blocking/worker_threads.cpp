@@ -13,6 +13,17 @@ namespace leat::detail {
 
 using namespace std::chrono_literals;
 
+// The protocol of idle threads:
+//
+// - A thread goes idle under the hold of the lock under which it has found the list empty. An item
+//   that is added later therefore finds it on the stack idle_.
+// - call_thread() removes it from the stack under the lock. From then on the thread looks at the
+//   list again, even if it has timed out meanwhile: `is_idle`, which the lock guards, decides.
+// - `state` only ends the sleep early. It becomes `called` under the lock too, so the thread cannot
+//   have ended.
+// - If no thread is idle and the limit is reached, no call is needed: each thread looks at the list
+//   before it goes idle.
+
 namespace {
 
 // Checks for a call before an idle thread sleeps, about as long as a wake-up takes.
@@ -31,19 +42,22 @@ struct worker_threads::idle_thread {
   bool is_idle = false;  // on the stack; with the lock, and so is the next line
   idle_thread* below = nullptr;
 
-  // Called after the thread was removed from the stack. It may be gone afterwards.
-  void call() noexcept {
+  // Returns true if the thread sleeps: wake_one() then ends the sleep. Called with the lock, after
+  // the thread was removed from the stack: without the lock it might end meanwhile.
+  [[nodiscard]] bool call() noexcept {
     // relaxed: the lock orders all other accesses.
-    if (state.exchange(called, std::memory_order_relaxed) == asleep) wake_one(&state);
+    return state.exchange(called, std::memory_order_relaxed) == asleep;
   }
 
-  // Returns false if the time has come.
-  bool wait_until(time_point end) noexcept {
+  // Returns after a call, or at `end`.
+  void wait_until(time_point end) noexcept {
     const auto is_called = [this]() noexcept {
       return state.load(std::memory_order_relaxed) == called;
     };
-    if (spins.spin(spins_before_sleep, is_called)) return true;
+    if (spins.spin(spins_before_sleep, is_called)) return;
     std::uint32_t before = awake;
+    // Fails if the call came in between. The kernel compares `state` with `asleep` before it
+    // sleeps, so a call between this line and the sleep is not lost.
     state.compare_exchange_strong(before, asleep, std::memory_order_relaxed);
     while (!is_called()) {
       if (end == no_deadline) {
@@ -51,11 +65,10 @@ struct worker_threads::idle_thread {
         continue;
       }
       const duration left = end - std::chrono::steady_clock::now();
-      if (left <= duration::zero()) return false;
+      if (left <= duration::zero()) return;
       const timespec rest{static_cast<std::time_t>(left / 1s), static_cast<long>(left % 1s / 1ns)};
       sleep_while(state, asleep, &rest);
     }
-    return true;
   }
 };
 
@@ -72,8 +85,10 @@ bool worker_threads::call_thread(lock_type& lock) noexcept {
     idle_ = thread->below;
     thread->is_idle = false;
     --idle_count_;
+    const bool sleeps = thread->call();
     lock.unlock();
-    thread->call();
+    // The thread may be gone. wake_one() uses the address only: nothing else sleeps there.
+    if (sleeps) wake_one(&thread->state);
     return true;
   }
   if (threads_ < limit_) start_one();
@@ -84,6 +99,7 @@ bool worker_threads::call_thread(lock_type& lock) noexcept {
 
 void worker_threads::start_one() noexcept {
   try {
+    // work() first waits for the lock, which this thread holds: it cannot end before it is counted.
     std::thread([this] { work(); }).detach();
     ++threads_;
   } catch (...) {  // those that run do the work
@@ -110,14 +126,11 @@ bool worker_threads::wait_for_call(lock_type& lock, idle_thread& self) noexcept 
   self.below = std::exchange(idle_, &self);
   self.is_idle = true;
   ++idle_count_;
-  for (;;) {
-    self.state.store(idle_thread::awake, std::memory_order_relaxed);
-    lock.unlock();
-    const bool called = self.wait_until(end);
-    lock.lock();
-    if (!self.is_idle) return !ends_ || has_items();
-    if (!called) break;  // otherwise it is the late end of an earlier call
-  }
+  self.state.store(idle_thread::awake, std::memory_order_relaxed);
+  lock.unlock();
+  self.wait_until(end);
+  lock.lock();
+  if (!self.is_idle) return !ends_ || has_items();
   remove_idle(self);
   return false;
 }
@@ -136,7 +149,7 @@ void worker_threads::end_and_delete() noexcept {
   for (idle_thread* thread = std::exchange(idle_, nullptr); thread;) {
     idle_thread& first = *std::exchange(thread, thread->below);
     first.is_idle = false;
-    first.call();  // it continues when it has the lock
+    if (first.call()) wake_one(&first.state);  // it continues when it has the lock
   }
   const bool is_last = threads_ == 0;
   lock.unlock();

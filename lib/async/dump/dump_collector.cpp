@@ -23,6 +23,15 @@
 
 namespace leat::detail {
 
+// A dump has two phases. First each scheduler with tasks reports them in its next turn, when none
+// of them runs except a task that calls dump(); meanwhile the caller holds no lock. Then the scopes
+// that are alive at that moment are listed with these reports. Each scheduler is consistent in
+// itself, but not with the others: a scope that has ended since is left out, and so is a task that
+// has started on a scheduler after its report.
+//
+// Lock order: the replies, then either the shards of scope_registry and one scope, or the list of
+// live objects and one object. No object is inspected while the shards are locked.
+
 // ------------------------------------------------------------------------------------- the scopes
 
 // The live scopes that a dump covers, newest first; they remain alive.
@@ -126,6 +135,8 @@ task_state dump_collector::query_first_task(const task_scope& scope) {
 
 // -------------------------------------------------------------------------- asking the schedulers
 
+// Shared by the caller and the queries: a scheduler that is stuck may run its query after the
+// caller has left. All members are guarded by `mutex`.
 struct dump_collector::replies {
   std::mutex mutex;
   std::condition_variable arrived;
@@ -140,6 +151,8 @@ struct dump_collector::replies {
   }
 };
 
+// Owns itself after send(), and is destroyed when it has run. Its hold keeps the scheduler usable
+// until then.
 class dump_collector::query : public work_item {
  public:
   query(std::uint64_t only, scheduler_hold sched, std::shared_ptr<replies> to)

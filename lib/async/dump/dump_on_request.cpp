@@ -48,6 +48,8 @@ int open_to_append(const std::string& file) noexcept {
   return number < 0 ? -1 : number;
 }
 
+// A write to an eventfd adds to its counter, and a read takes the whole counter: requests that
+// arrive during a dump share the next one.
 // The counter of an eventfd: requests in the lower half, the order to end in the upper half.
 constexpr std::uint64_t one_request = 1;
 constexpr std::uint64_t end_request = std::uint64_t{1} << 32;
@@ -196,6 +198,8 @@ class dump_on_request::signal_handler {
   }
   signal_handler(const signal_handler&) = delete;
   signal_handler& operator=(const signal_handler&) = delete;
+  // The handler is restored before the slot is emptied: a signal in between still finds the
+  // eventfd. After the wait, no handler uses the eventfd, which the writer closes next.
   ~signal_handler() {
     struct sigaction now{};
     ::sigaction(signal_, nullptr, &now);

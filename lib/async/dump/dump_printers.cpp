@@ -183,6 +183,7 @@ class json_printer {
     json_.member("size", std::uint64_t{q.size}).key("capacity");
     q.capacity ? json_.value(std::uint64_t{*q.capacity}) : json_.null();
     json_.member("closed", q.closed).member("close_waits", q.close_waits);
+    json_.member("refused", q.refused);
     print_array("waiting", q.waiting);
     json_.end_object();
   }

@@ -88,6 +88,7 @@ scope_handover::scope_handover(task_scope& scope, scheduler& sched, void* object
     auto& self = static_cast<scope_handover&>(item);
     task_scope* const owner = self.owner_;
     scheduler& where = *self.scheduler_;
+    // This destroys `self`. The holds end last: then the owner and the scheduler may be destroyed.
     self.destroy_(self.object_);
     if (owner) owner->remove_hold();
     where.remove_hold();

@@ -22,6 +22,12 @@ struct node {
   bool stuck = false;
 };
 
+// Finds the nodes that can never proceed, and then the cycles among them.
+//
+// At first each node that waits for known nodes counts as stuck. unmark_runnable() removes the mark
+// from the nodes that can proceed, until no more can. Each node that is left has at least one stuck
+// successor, so a walk along stuck successors reaches a node that it has visited before. If the
+// same walk has visited it, the cycle is new; an earlier walk has found it otherwise.
 class wait_graph {
  public:
   wait_graph(const std::vector<scope_state>& scopes, bool partial)
@@ -72,6 +78,7 @@ class wait_graph {
       }
     }
     for (const task_id partner : object.partners) {
+      // A partner that the graph does not contain could end the wait, so the node is not stuck.
       if (may_be_elsewhere(partner)) {
         n.waits_for.clear();
         return;

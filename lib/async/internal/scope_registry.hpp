@@ -29,7 +29,12 @@ struct alignas(64) registry_shard {
 /// The lock of a shard also guards the links of its scopes to their children, since a parent may be
 /// destroyed before its child: the child locks the shard of its parent instead of the parent. A
 /// scope that stops with a parent of the same shard is only in the list of that parent's children,
-/// and moves to the list of the shard when it loses its parent.
+/// and moves to the list of the shard when it loses its parent. A scope whose parent is in another
+/// shard is in both lists. `parent_shard_` stays set after the parent is gone: it is the lock of
+/// `stops_in_progress_`.
+///
+/// Lock order: the shards by index, then the `mutex_` of one scope. No function locks a shard while
+/// it holds the lock of a scope, and only lock_all and all_shards hold more than one shard.
 ///
 /// Thread safety: thread-safe.
 class scope_registry {

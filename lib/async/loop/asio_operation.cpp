@@ -32,6 +32,7 @@ void asio_operation_base::completed_elsewhere() noexcept {
 }
 
 void asio_operation_base::completed_here() noexcept {
+  // If the initiating function has not returned, is_over_after_initiation() finds that it is over.
   if (std::exchange(state_, state::over) == state::initiating) return;
   ended();
 }

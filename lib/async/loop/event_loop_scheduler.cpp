@@ -31,6 +31,7 @@ void event_loop_scheduler::end(std::string_view what) noexcept {
       object = objects_;
     }
     if (!object) break;
+    // Removed first, and called without the lock: it may destroy itself, or remove other objects.
     remove(*object);
     object->on_scheduler_end();
   }

@@ -40,6 +40,15 @@ bool pending_operations::begin_post(pending_operation& o) noexcept {
 
 void pending_operations::end_post() noexcept { posting_.fetch_sub(1, std::memory_order_release); }
 
+// Afterwards, each operation that was in the list
+//
+// - was withdrawn, and destroy_all() will destroy it;
+// - was completed by another thread, but too late to be posted (`kept`): it is undone, and
+//   destroy_all() will destroy it;
+// - or was posted: it is undone, and the context destroys it without calling its handler.
+//
+// The second wait lets the threads leave begin_post() and end_post() before this object can be
+// destroyed.
 void pending_operations::withdraw_all() noexcept {
   pending_operation* next = nullptr;
   {

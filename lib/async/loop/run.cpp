@@ -88,6 +88,9 @@ class main_loop {
   }
 
   // Runs `main` and the work that it leaves behind.
+  // The loop first runs until the main task ends or a stop is requested, then, after a stop, until
+  // the main task has ended, and finally for the work that it has left behind. Each of the last two
+  // runs reports late tasks after the grace period, at most once in all.
   void run(task<void> main, const std::source_location& where) {
     scope_.spawn_on(scheduler_, std::move(main), "", where);
     scope_.when_idle(end_);

@@ -30,6 +30,17 @@ namespace {
 
 using detail::signal_set_counts;
 
+// A signal goes through these steps:
+//
+// 1. handle() stores it in the slot of each guard that handles it and has none yet, and writes to
+//    the eventfd of the guard. A guard accepts one signal; the second one has its default effect.
+// 2. The event loop runs the guard, on its scheduler, and the guard requests the stop.
+//
+// `seen` tells whether a signal may be forgotten: a guard that is destroyed between the two steps
+// raises the signal again, so that it is not lost.
+//
+// Lock order: `mutex`, then the lock of Asio's signal sets. The handler takes neither.
+
 // A guard as the signal handler sees it. All accesses are sequentially consistent: either the
 // handler sees that the slot is free, or the guard's destructor sees the handler.
 struct slot {
@@ -101,11 +112,13 @@ void handle(int signal) noexcept {
     if (event == 0 || (s.signals.load() & signal_bit(signal)) == 0 || s.process.load() != here)
       continue;
     int none = 0;
+    // The slot keeps its first signal until the guard is destroyed.
     if (!s.received.compare_exchange_strong(none, signal)) continue;
     if (in_signal_set) s.seen.store(true);
     write_event(event - 1);
     accepted = true;
   }
+  // The last access to a slot or an eventfd.
   handlers_inside.fetch_sub(1);
   if (in_signal_set) {
     asio::detail::asio_signal_handler(signal);
@@ -158,6 +171,8 @@ void install(int signal) {
     entry.ignored = entry.before.sa_handler == SIG_IGN;
     entry.was_in_signal_set = sets.read(signal) > 0;
     if (!entry.ignored) {
+      // Counted before the handler is installed, which may run at once and compares the number with
+      // 1.
       sets.increment(signal);
       is_left_to_sets[static_cast<std::size_t>(signal)].store(false);
       if (::sigaction(signal, &action, nullptr) != 0) {
@@ -182,6 +197,7 @@ void uninstall(int signal) noexcept {
   installed& entry = actions[static_cast<std::size_t>(signal)];
   if (--entry.guards > 0 || entry.ignored) return;
   signal_set_counts sets;
+  // More than the one that install() has counted.
   const bool in_signal_set = sets.read(signal) > 1;
   struct sigaction now{};
   ::sigaction(signal, nullptr, &now);
@@ -208,6 +224,7 @@ slot& take_slot(int event, std::span<const int> signals) {
     s.received.store(0);
     s.seen.store(false);
     s.process.store(::getpid());
+    // After the other fields: handlers skip a slot without an event.
     s.event.store(event + 1);
     try {
       for (const int signal : signals) {
@@ -236,6 +253,7 @@ slot& take_slot(int event, std::span<const int> signals) {
 // that the guard has received if the program does not know of it, and 0 otherwise.
 [[nodiscard]] int free_slot(slot& s) noexcept {
   const std::lock_guard lock(mutex);
+  // After wait_for_handlers(), no handler uses the eventfd, so the caller may close it.
   uninstall_all(s.signals.load());
   s.event.store(0);
   wait_for_handlers();

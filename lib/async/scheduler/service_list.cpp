@@ -2,7 +2,8 @@
 
 namespace leat::detail {
 
-// Entries stay until the end, because another thread may read the list.
+// Entries stay until the end, because another thread may read the list. Only `service` changes, and
+// null stands for a service that was removed.
 service_list::~service_list() {
   for (entry* e = first_.load(std::memory_order_relaxed); e;) {
     entry* const next = e->next;

@@ -4,6 +4,8 @@
 
 namespace leat {
 
+// Invariant: heap_ is a binary heap by (when_, order_), heap_[t.index_] is t for each timer that is
+// set, and index_ is `unset` for all others. The index makes the removal of any timer O(log n).
 void timer_heap::place(std::size_t index, timer& t) noexcept {
   heap_[index] = &t;
   t.index_ = index;
@@ -68,6 +70,8 @@ bool timer_heap::remove(timer& t) noexcept {
   t.index_ = timer::unset;
   timer* last = heap_.back();
   heap_.pop_back();
+  // The last timer takes the place of the removed one. It may come from another subtree, and so
+  // belong above that place or below it.
   if (last == &t) return true;
   if (index > 0 && before(*last, *heap_[(index - 1) / 2])) {
     sift_up(index, *last);

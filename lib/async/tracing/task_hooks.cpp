@@ -59,6 +59,8 @@ void installed_hooks::add(const std::shared_ptr<task_hooks>& hooks) {
                                   : std::make_shared<installed_hooks>();
   next->entries_.push_back(std::make_shared<entry>(hooks));
   old = std::exchange(newest_list(), next);
+  // A scheduler that misses the change takes the new list in a later turn. The lock of newest()
+  // orders the list itself, so the count may be relaxed.
   static_cast<void>(scheduler::add_hook_changes(1));
 }
 
@@ -68,6 +70,8 @@ void installed_hooks::remove(const std::shared_ptr<task_hooks>& hooks) noexcept 
   const auto& entries = newest_list()->entries_;
   const auto removed = std::ranges::find_if(
       entries, [&](const auto& e) { return e->hooks == hooks && !e->is_removed.load(); });
+  // In the entry, which the lists of all schedulers share: it takes effect in the middle of their
+  // turns.
   (*removed)->is_removed.store(true);
   old = newest_list();
   try {

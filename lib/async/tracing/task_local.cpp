@@ -50,6 +50,8 @@ void task_context::free_with_tail(task_context& c) noexcept {
 
 namespace {
 
+// The values for code that works for a task outside its turns: a function of run_blocking(), and
+// the destructors of a task that ends with its scheduler.
 constinit thread_local detail::task_local_node* borrowed = nullptr;
 
 }  // namespace

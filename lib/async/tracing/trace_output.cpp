@@ -32,6 +32,9 @@ trace_output::trace_output(std::string path, std::uint64_t max_bytes)
 
 trace_output::~trace_output() { close_file(); }
 
+// Any thread adds texts; one thread, which runs write_until_closed(), writes them and alone uses
+// the descriptor, `written_` and `error_` until it has set has_ended_ under the lock. is_open_ is
+// only a hint that saves the lock: accepted_, which the lock guards, decides about the limit.
 bool trace_output::add(std::string& text) noexcept {
   if (!is_open()) return false;
   try {
@@ -65,6 +68,7 @@ void trace_output::write_until_closed(const std::function<void()>& collect) noex
       lock.unlock();
       write(text);
       lock.lock();
+      // Only now: a text that is being written counts as waiting, which bounds the memory.
       waiting_bytes_ -= text.size();
     } else if (is_closing_) {
       break;

@@ -26,6 +26,14 @@
 
 namespace leat::detail {
 
+// Lock order: mutex_, which guards the set of tracks, then the lock of a track, then sizes_mutex_
+// and the locks inside trace_output and live_objects. A hook takes mutex_ only if the last event of
+// its thread was one of another scheduler.
+//
+// A track is never removed while its recorder exists, so a thread may keep a pointer to it. A
+// scheduler that is created at the address of a former one continues its track. Each scheduler
+// shares the recorder, through its list of hooks, until its first turn after end().
+
 namespace {
 
 // A text of this size goes to the output.
@@ -181,6 +189,8 @@ trace_recorder::track& trace_recorder::track_of(const scheduler& s) {
     track* found = nullptr;
   };
   thread_local constinit last_track last;
+  // The serial number, and not the address, identifies the recorder: another one may be created
+  // where this one was destroyed.
   if (last.serial == serial_ && last.sched == &s) return *last.found;
   const std::lock_guard lock(mutex_);
   std::unique_ptr<track>& t = tracks_[&s];
@@ -199,6 +209,8 @@ duration trace_recorder::since_begin(time_point now) noexcept {
   const std::int64_t ticks = now.time_since_epoch().count();
   if (!has_begun_.load(std::memory_order_acquire)) {
     const std::lock_guard lock(sizes_mutex_);
+    // The first event of any scheduler sets the begin. sample_queues() calls this with the lock
+    // held, but only after its own event has set it.
     if (!has_begun_.load()) {
       begin_.store(ticks);
       has_begun_.store(true, std::memory_order_release);

@@ -75,6 +75,7 @@ bool biased_mutex::lock_shared_with_others() noexcept {
   const void* owner = owner_.load(std::memory_order_relaxed);
   if (owner == nullptr) {
     const void* const self = can_own() ? this_thread() : this;
+    // Relaxed: no thread has been inside before, so the first one has nothing to see.
     if (owner_.compare_exchange_strong(owner, self, std::memory_order_relaxed)) {
       if (self != this) return lock();
     }
@@ -94,6 +95,8 @@ void biased_mutex::lock_for_fork() noexcept {
 
 // Called with common_ held, so by one thread at a time.
 void biased_mutex::revoke() noexcept {
+  // Relaxed: membarrier() is a full fence between this store and the load of busy_, and one on the
+  // thread of the owner.
   owner_.store(this, std::memory_order_relaxed);
   membarrier();
   // acquire: sees all that the owner wrote in its last visit.

@@ -62,6 +62,7 @@ void* allocate_from_batch(std::size_t index) {
   const std::size_t size = frame_cache::size_of(index);
   std::size_t count = std::min(max_batch, 1 + cache.free_space / size);
   frame_cache::free_block* const first = frame_slabs::take_batch(index, count);
+  // The other blocks count as kept. `count` is what take_batch() has returned, which may be less.
   cache.free_space -= (count - 1) * size;
   cache.lists[index] = first->next;
   ++cache.live;

@@ -22,6 +22,17 @@ using block = frame_cache::free_block;
 // Blocks have the distances that malloc() would use, a multiple of 16 bytes.
 constexpr std::size_t stride_of(std::size_t index) { return frame_cache::size_of(index) + 8; }
 
+// A slab is 2 MiB of blocks of one class after a header of 64 bytes. It is in one of these states:
+//
+// - not full: in the list non_full_ of its class. This includes empty_, the one slab that stays in
+//   its list although no block is in use.
+// - full: in no list. The first block that returns adds it to its list again.
+// - retained: no block is in use, and the system may take its pages and so clear its header, which
+//   take_batch() constructs again.
+//
+// slabs_ has all of them. Since a block from operator new may lie at any address, only slabs_ shows
+// whether there is the header of a slab where slab_of() expects it.
+
 // At the beginning of its memory, whose address is a multiple of its size.
 struct slab {
   explicit slab(std::size_t index) noexcept { assign_class(index); }
@@ -97,6 +108,7 @@ class slab_store {
       lock.unlock();
       std::unique_ptr<slab, void (*)(slab*)> made(make_slab(index), free_slab);
       lock.lock();
+      // May throw; `made` then frees the slab.
       slabs_.insert(made.get());
       link_new(*made.release());
     }
@@ -143,6 +155,7 @@ class slab_store {
       s->following = std::exchange(emptied, s);
     }
     lock.unlock();
+    // In no list and without a block in use, so no other thread refers to them.
     while (emptied) retain(std::exchange(emptied, emptied->following));
     return others;
   }

@@ -90,6 +90,14 @@ void append_utf8(std::string& text, std::uint32_t code) {
   }
 }
 
+// The grammar is protobuf's text format for a message with only strings, doubles and lists of
+// these; only a list may be in brackets:
+//
+//     text   = { field ":" ( value | "[" [ value { "," value } ] "]" ) [ "," | ";" ] }
+//     value  = number | string { string }
+//
+// White space, and comments from "#" to the end of the line, may be between all of these.
+
 class parser {
  public:
   explicit parser(std::string_view text) noexcept : text_(text) {}

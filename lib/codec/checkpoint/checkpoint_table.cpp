@@ -18,6 +18,12 @@ using detail::max_file_size;
 
 namespace {
 
+// A file is [ header | table | values ]. The header has the same layout in every version, so its
+// checksum is verified before the version is interpreted. Sizes are trusted only after the checksum
+// that covers them, and even then checked against each other, because a crafted file has valid
+// checksums. Nothing is allocated for a number before it is known to fit into the bytes that are
+// there. docs/formats/checkpoint.md describes the format.
+
 // As in a PNG file: a transfer that treats the file as text changes these bytes.
 constexpr std::string_view checkpoint_magic = "\x89LCK\r\n\x1a\n";
 
@@ -212,6 +218,7 @@ checkpoint_table checkpoint_table::decode(byte_view bytes) {
     throw_malformed_checkpoint("checksum of the table is wrong");
   }
   const auto count = load_at<std::uint32_t>(bytes, header_offset::count_at);
+  // Limits the memory that `count` reserves.
   if (count > rest.size() / entry_size)
     throw_malformed_checkpoint("number of entries exceeds the size of the table");
   checkpoint_table table;
@@ -219,6 +226,7 @@ checkpoint_table checkpoint_table::decode(byte_view bytes) {
   const auto size = from.take<std::uint16_t>();
   table.identity = from.take_text(size);
   table.entries.reserve(count);
+  // The views stay valid: `entries` has capacity for all entries, so none of them moves.
   std::unordered_set<std::string_view> names;
   std::uint64_t offset = all.table_size;
   for (std::uint32_t i = 0; i < count; ++i) {

@@ -14,7 +14,9 @@ constexpr std::size_t zlib_trailer_size = 4;  // Adler-32, big-endian
 
 std::uint32_t swapped(std::uint32_t v) noexcept { return __builtin_bswap32(v); }
 
-// Decompresses zlib and gzip with ISA-L.
+// Decompresses zlib and gzip with ISA-L. A stream is header, body, trailer, and for gzip again from
+// there: between the members there may be zeros. Each part keeps its state in members, so that a
+// call may end after any byte.
 class inflater final : public decompressor {
  public:
   inflater(compression format, const decompression_options& options) noexcept
@@ -164,6 +166,7 @@ bool inflater::run_body(call& c) noexcept {
     return end_call(c, decompression_status::too_dense, consumed_);
   }
   if (step.ended) {
+    // The engine may have consumed bytes after the end: take() returns them first.
     consumed_ -= engine_.after_end().size();
     trailer_size_ = 0;
     at_ = part::trailer;

@@ -56,6 +56,7 @@ class csv_record_splitter::scan {
         records_(records) {}
 
   result run(std::size_t from) {
+    // Without quotes, a byte that is marked anyway.
     const char quote = settings_.quotes ? '"' : '\n';
     next_ = from;
     piece_marks marks;
@@ -86,6 +87,8 @@ class csv_record_splitter::scan {
   }
 
   void leave_quotes(std::size_t at) {
+    // The next byte decides whether the quote ends the field or is the first of two. If it is not
+    // there yet, the next call visits this quote again.
     if (at + 1 == text_.size()) {
       if (is_last_) inside_ = false;
       found_.rest = state::after_quote;

@@ -48,6 +48,10 @@ bool is_line_end(char c) noexcept { return c == '\n' || c == '\r'; }
 
 }  // namespace
 
+// The first count_ elements of fields_ are the fields. After split_unquoted(), they lie in the
+// record, and offsets_ is empty. After split_general(), offsets_ has the begin of each field in the
+// record, because a field with doubled quotes lies in unquoted_.
+
 std::span<const std::string_view> csv_splitter::split(std::string_view record, std::size_t number) {
   if (!split_unquoted(record)) split_general(record, number);
   return std::span(fields_).first(count_);
@@ -61,6 +65,7 @@ bool csv_splitter::split_unquoted(std::string_view record) {
   count_ = 0;
   offsets_.clear();
   if (record.empty()) return true;
+  // Without quotes, a byte that is special anyway.
   const char quote = quotes_ ? '"' : '\n';
   const char* const data = record.data();
   std::size_t begin = 0;  // of the current field
@@ -110,6 +115,7 @@ void csv_splitter::split_general(std::string_view record, std::size_t number) {
     if (at == record.size()) return;
     ++at;  // after the delimiter
   }
+  // An empty field follows the last delimiter.
   if (!record.empty() && record.back() == delimiter_) {
     offsets_.push_back(record.size());
     add(record.substr(record.size()));

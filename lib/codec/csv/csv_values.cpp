@@ -68,6 +68,8 @@ void csv_values::drop_last(std::size_t count) noexcept {
 
 #if defined(__x86_64__)
 
+// Writes the numbers of a block from next_slot_ on, and moves next_slot_ only if all of them are
+// valid. So the values of a block are added completely or not at all.
 template <class T>
 LEAT_AVX2 bool csv_values::add_numbers(const csv_block& block, std::size_t field) noexcept {
   const csv_fields fields = block.column(field);
@@ -130,6 +132,7 @@ bool csv_values::add_strings(const csv_block& block, std::size_t field) {
       more.add(text, static_cast<std::size_t>(end - text.data()));
       continue;
     }
+    // add_default() adds to the column itself, so the addition ends before it and a new one begins.
     strings_.finish(more);
     if (!add_default()) {
       strings_.drop_last(i);

@@ -225,7 +225,9 @@ void read_into(histogram_data& h, std::string_view bytes) {
   });
 }
 
-// Two consecutive messages are merged into one.
+// Two consecutive messages are merged into one, by appending their bytes: protobuf merges the
+// fields of concatenated messages. The old histogram is not a message but bytes, so the last one
+// counts.
 void read_unparsed(summary_value& v, std::uint32_t field, std::string_view bytes) {
   auto& there = member<unparsed_value>(v.value);
   const bool merges = there.field == field && field != old_histogram_field;

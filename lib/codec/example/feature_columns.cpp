@@ -10,6 +10,10 @@
 namespace leat::detail {
 namespace {
 
+// A column collects the values of all records of a call, with the counts that delimit the records
+// where these differ; take() makes tensors of them and adds the padding. A record with an error may
+// leave some of its values in the columns, which belong to the call and are discarded with it.
+
 tensor index_table(std::size_t count, std::size_t rank) {
   return tensor_builder::values(dtype::int64, prepend_dimensions({count, rank}, {}));
 }
@@ -221,6 +225,7 @@ tensor stack_rows(value_column& values, std::span<const std::size_t> rows, std::
                   const fixed_len_sequence_feature& feature) {
   const std::size_t longest = rows.empty() ? 0 : std::ranges::max(rows);
   shape s = prepend_dimensions({rows.size(), longest}, feature.shape);
+  // No record needs padding: take() may pass the memory on without a copy.
   if (std::ranges::all_of(rows, [&](std::size_t r) { return r == longest; })) {
     return values.take(std::move(s));
   }

@@ -193,6 +193,7 @@ void feature_lookup::clear() {
 }
 
 inline std::size_t feature_lookup::find_slot(std::string_view key, std::size_t position) {
+  // search_slot() has checked an expected key already, when it stored it.
   if (position < expected_.size() && same_key(expected_[position].first, key)) {
     return expected_[position].second;
   }
@@ -201,6 +202,7 @@ inline std::size_t feature_lookup::find_slot(std::string_view key, std::size_t p
 
 std::size_t feature_lookup::search_slot(std::string_view key, std::size_t position) {
   const std::size_t slot = plan_.find_slot(key);
+  // A limit, because a record decides how many keys it has.
   constexpr std::size_t max_expected = 1024;
   if (position < max_expected) {
     if (position >= expected_.size()) expected_.resize(position + 1);

@@ -8,6 +8,15 @@
 namespace leat::detail {
 namespace {
 
+// The partitions are nested: the rows of partition p are the items of partition p - 1. add()
+// therefore divides a record from the inside out, beginning with its values. Uniform partitions at
+// the inner end are dimensions of an item, not rows: `levels_` counts the other partitions, and
+// `values_of_item_` is the size of an item.
+//
+// splits_[p + 1] has the ends of the rows of partition p over all records, and splits_[0] the ends
+// of the records in rows of the outermost level. Each list begins with 0 and continues for the next
+// record at its last element.
+
 // The number of rows beyond its items that a record may have by its value_row_ids, because a number
 // could otherwise request any amount of memory.
 constexpr std::int64_t max_empty_rows = 65'536;
@@ -108,6 +117,7 @@ std::int64_t partitioned_column::add_rows(const record_id& id, record_lists list
   if (uniform) {
     for (std::int64_t end = p.length; end <= items; end += p.length) {
       rows.add(end);
+      // Otherwise `end` would overflow.
       if (end > INT64_MAX - p.length) break;
     }
   } else {

@@ -82,6 +82,7 @@ tensor value_column::take(shape s) {
     return all;
   }
   count_ = 0;
+  // The memory is exactly full, as for a known number of values: the tensor takes it.
   if (count == capacity_ && count > 0) {
     capacity_ = 0;
     return tensor_builder::from_bytes(type_, std::move(s), std::exchange(numbers_, {}));

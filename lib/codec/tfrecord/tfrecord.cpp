@@ -12,7 +12,9 @@ struct portable_crc {
   }
 };
 
-// The loop, instantiated for each implementation of the checksum.
+// The loop, instantiated for each implementation of the checksum. A length may be any number until
+// its checksum, if that is checked, and its limit are verified. A record is read only if all of it
+// is in `bytes`.
 template <class Crc>
 tfrecord_scan scan_with(byte_view bytes, std::vector<byte_view>& records, std::size_t max_records,
                         std::uint64_t max_record_size, tfrecord_checks checks) {
@@ -132,6 +134,8 @@ std::array<std::byte, tfrecord_footer_size> tfrecord_footer(byte_view payload) n
 void append_tfrecord(std::vector<std::byte>& out, byte_view payload) {
   const auto header = tfrecord_header(payload);
   const auto footer = tfrecord_footer(payload);
+  // At once, so that a lack of memory appends nothing; at least twice the size, so that many
+  // appends take linear time.
   out.reserve(out.size() + payload.size() + tfrecord_overhead > out.capacity()
                   ? 2 * out.size() + payload.size() + tfrecord_overhead
                   : out.capacity());

@@ -22,6 +22,11 @@ namespace {
 
 constexpr std::uint32_t version = 1;
 
+// An index file is [ header | blocks | words ]; docs/formats/tfrecord-index.md describes it. In
+// memory, words_ has one word more than the file, because difference() always reads two words. The
+// checksums do not make a crafted file harmless: check_positions() proves that no bit outside the
+// words is read, and check_offsets() that the records fill the data file.
+
 // Offsets of the numbers in the header.
 enum : std::size_t {
   version_at = 8,
@@ -190,6 +195,7 @@ void tfrecord_index_builder::pack() {
     const auto word = static_cast<std::size_t>(bits_ / 64);
     const auto shift = static_cast<unsigned>(bits_ % 64);
     words[word] |= difference << shift;
+    // Two shifts, because a shift by 64 is undefined.
     words[word + 1] |= difference >> 1 >> (63 - shift);
   }
   index_.count_ += pending_.size();

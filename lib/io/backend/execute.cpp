@@ -157,6 +157,7 @@ std::int64_t execute_named(const file_request& r, int descriptor) noexcept {
   }
   if (r.what == file_request::operation::status) return 0;
   if ((::fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_WRONLY) return -EBADF;
+  // A copy: closing the file must not close the descriptor of the process.
   return to_negative_errno(::fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
 }
 

@@ -21,6 +21,7 @@ void routing_backend::add(std::string prefix, file_backend& backend) {
     throw failure(errc::invalid_argument,
                   "routing_backend: prefix is empty: pass this backend to the constructor");
   }
+  // Longer prefixes come first, so that backend_for() finds the longest one.
   const auto at = std::ranges::find_if(
       routes_, [&](const auto& route) { return route.first.size() <= prefix.size(); });
   if (std::ranges::find(routes_, prefix, &decltype(routes_)::value_type::first) != routes_.end()) {

@@ -15,6 +15,13 @@
 namespace leat::detail {
 namespace {
 
+// `mutex_` protects waiting_, count_ and the `cancelled` flags of the requests that wait here.
+// polled_ and next_polled_ belong to the thread.
+//
+// polled_[0] is the eventfd, and polled_[i] is the i-th request of waiting_ at the time of the
+// poll. New requests are added at the end of waiting_ and only the thread removes any, so the
+// positions still match after the poll.
+
 constexpr std::size_t usual_count = 16;
 
 void complete_request(file_request& request, std::int64_t result) noexcept {
@@ -103,6 +110,8 @@ work_list stream_poller::take_ready() noexcept {
 void stream_poller::work() {
   for (;;) {
     work_list ready = take_ready();
+    // Without the lock: enqueue() may execute the request on this thread, and if its stream is not
+    // ready after all, that calls add().
     while (work_item* const item = ready.pop_front())
       workers_.enqueue(static_cast<file_request&>(*item));
     ::poll(polled_.data(), polled_.size(), -1);

@@ -30,6 +30,16 @@ constexpr int max_rounds = 8;  // of submitting and reaping per iteration; then 
 // Several threads may run the context one after another. So the ring is not bound to one thread (no
 // IORING_SETUP_SINGLE_ISSUER), and an eventfd wakes it instead of the ring's own descriptor, which
 // would never become ready with deferred task work.
+// A request is in one of three places: in waiting_, until the submission queue has space; in the
+// queue or the kernel, counted in in_flight_; or with the worker threads, which post it to the
+// scheduler themselves. Cancellations are counted in in_flight_ too.
+//
+// The pump is a work item that is posted at most once. It submits and reaps, posts itself again
+// while requests are left to submit, and otherwise listens to the eventfd while any is in flight. A
+// completion between the last reap and the listening is not lost: the listener also reports an
+// earlier write to the eventfd.
+//
+// Everything runs on the thread that runs or destroys the scheduler, so there is no lock.
 class uring_backend final : public file_backend {
  public:
   explicit uring_backend(event_loop_scheduler& sched) : scheduler_(sched) {
@@ -87,8 +97,10 @@ class uring_backend final : public file_backend {
       run_pump();  // frees an entry
       sqe = ::io_uring_get_sqe(&ring_);
     }
+    // The kernel finds nothing if the request is still in waiting_; then fill() ends it.
     ::io_uring_prep_cancel(sqe, &request, 0);
     ::io_uring_sqe_set_data(sqe, nullptr);
+    // A cancellation has a completion of its own, without data.
     ++in_flight_;
     post_pump();
   }
@@ -178,6 +190,8 @@ class uring_backend final : public file_backend {
   void run_pump() noexcept {
     for (int round = 0; round < max_rounds; ++round) {
       fill();
+      // Enters the kernel even if there is nothing to submit: with IORING_SETUP_COOP_TASKRUN, it
+      // finishes some completions only then.
       const int submitted = ::io_uring_submit_and_get_events(&ring_);
       const bool retry = is_transient_error(submitted);
       LEAT_ASSERT(submitted >= 0 || retry, "io_uring_enter failed with an unexpected error");
@@ -217,6 +231,7 @@ class uring_backend final : public file_backend {
 
   std::size_t reap() noexcept { return reap(&complete); }
 
+  // Returns the first polled request that was not cancelled, or null.
   file_request* first_to_cancel() const noexcept {
     for (work_item* item = polling_.front(); item; item = item->next_) {
       auto* const request = static_cast<file_request*>(item);
@@ -250,10 +265,12 @@ class uring_backend final : public file_backend {
       request.cancelled = true;  // it is not submitted again, with any result
       request.run_(request);
     };
+    // The kernel uses no memory of a poll, and closing the ring cancels it.
     while (in_flight_ > polls_) {
       ::io_uring_submit_and_wait(&ring_, 1);
       reap(end);
     }
+    // A descriptor must be closed; all other requests fail. finish() frees what begin() allocated.
     while (file_request* const request = take_waiting()) {
       if (request->what == file_request::operation::close) {
         execute(*request);

@@ -21,7 +21,9 @@ using op = file_request::operation;
 
 constexpr std::size_t max_transfer = std::size_t{1} << 30;  // a request may ask for more
 
-// `backend_data` of a stream's request points to this while the stream is ready.
+// `backend_data` depends on the operation. For a status request it is the memory for the kernel's
+// result, which begin() allocates and finish() frees. For a transfer of a stream it is null during
+// the poll, and points to this object during the transfer.
 char stream_is_ready;
 
 // IORING_OP_LAST: no operation.

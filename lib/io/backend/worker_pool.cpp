@@ -14,6 +14,10 @@
 namespace leat::detail {
 namespace {
 
+// The lock of worker_threads protects waiting_ and poller_. A request belongs to the pool from
+// submit() until it is posted to its scheduler, and may be gone right after the post. A transfer of
+// a stream goes to the poller first, and to a worker thread when the stream is ready.
+
 void finish_request(file_request& request, std::int64_t result) noexcept {
   request.result = result;
   mark_user_owned(request);
@@ -27,6 +31,7 @@ worker_pool& worker_pool::instance() {
   worker_pool* there = current.load();
   if (there && there->is_in_its_process()) return *there;
   auto made = std::make_unique<worker_pool>();
+  // Replaces null or, in a child of fork(), the pool of the parent.
   if (current.compare_exchange_strong(there, made.get())) return *made.release();
   return *there;  // another thread was faster
 }

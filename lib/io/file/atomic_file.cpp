@@ -10,6 +10,14 @@
 namespace leat::detail {
 namespace {
 
+// The steps of a durable replacement, in this order: write to the partial name, sync, close,
+// rename, sync the directory. A crash before the rename leaves the old file, and the rename makes
+// only contents visible that are on the device, unless `on_device` is false. The close precedes the
+// rename because it may report a late write error.
+//
+// An object owns the name that the file has: partial_path_ until the rename, then committed_path_.
+// The destructor removes that name unless release() was called.
+
 // The largest number of unfinished files of one path. More than these are never cleaned up by any
 // program.
 constexpr int max_partial_files = 1000;

@@ -9,6 +9,22 @@
 
 namespace leat::detail {
 
+// A slot is in one of three states:
+//
+// idle       in idle_; `batch` and `alive` are null
+// in flight  its request, an open or a read, is with the backend; counted in under_way_
+// held       its file cannot be opened now; counted in held_
+//
+// A slot that is not idle owns a range of a batch, a reference to this object and a hold on its
+// scheduler. So the reads complete, and their files and memory stay, even if the reader is
+// destroyed.
+//
+// Invariant: while a slot is held, another one is in flight. Each completion retries the held
+// slots, so none of them waits forever. `batches_` has every batch with ranges that no slot has
+// taken yet; a batch without such ranges is kept by its slots.
+//
+// Everything runs on the scheduler of the files, so there is no lock.
+
 batched_reads::batched_reads(std::shared_ptr<open_file_cache> files, std::size_t depth)
     : files_(std::move(files)), slots_(depth) {
   idle_.reserve(depth);
@@ -60,6 +76,7 @@ void batched_reads::begin(slot& s) noexcept {
   const file_range& p = range_of(s);
   files_->enforce_limit();
   if (files_->is_open(p.file)) {
+    // Until the whole range is read, so that the descriptor in the request stays valid.
     files_->pin(p.file);
     s.what = file_request::operation::read;
     s.handle = p.from->number;
@@ -120,6 +137,7 @@ void batched_reads::complete(slot& s) noexcept {
 }
 
 void batched_reads::finish_open(slot& s) noexcept {
+  // Even if the batch has failed: another batch may use the open file.
   const std::int64_t error = files_->end_open(range_of(s).file, s.result);
   if (s.batch->result.error != 0) {
     finish(s, -ECANCELED);
@@ -136,6 +154,7 @@ void batched_reads::finish_open(slot& s) noexcept {
 }
 
 void batched_reads::finish(slot& s, std::int64_t error) noexcept {
+  // release() drops the reference of the slot, which may be the last one.
   const std::shared_ptr<batched_reads> alive = s.alive;
   release(s, error);
   retry_held();
@@ -151,10 +170,13 @@ void batched_reads::release(slot& s, std::int64_t error) noexcept {
   --batch->reading;
   if (batch->is_complete()) batch->end();
   batch.reset();
+  // Last, because the scheduler may end when no hold is left.
   here.remove_hold();
 }
 
 void batched_reads::cancel_all() noexcept {
+  // Reads end soon and then release their slots. An open is not cancelled: finish_open() sees the
+  // error of the batch.
   batches_.clear();
   for (slot& s : slots_) {
     if (s.batch) s.batch->fail(s.range, -ECANCELED);

@@ -20,6 +20,14 @@ namespace leat {
 
 // ---------------------------------------------------------------------------------- one request
 
+// A file_operation is two work items: the request in `completion_`, which the backend posts when it
+// has ended, and the operation itself, which resumes the task. The run function of the first one
+// returns a request that ended with "try again" to the backend, or else posts the second one.
+//
+// Both are in the frame of the task, and the kernel may use the buffer as long as under_way_ is
+// true. So neither a stop nor the end of the scheduler may destroy the frame before the request has
+// ended.
+
 const wait_operation::kind file_operation::file_kind{"wait for file", &file_operation::cancel,
                                                      &file_operation::describe};
 
@@ -35,7 +43,9 @@ file_operation::file_operation(file_backend& backend, const file_request& reques
   };
 }
 
-// The coroutine is destroyed, usually with its scheduler. The kernel may still use the buffer.
+// The coroutine is destroyed, usually with its scheduler. The kernel may still use the buffer, so
+// this waits until the request has ended. Only a transfer of a stream is cancelled: it might never
+// end otherwise.
 void file_operation::finish_abandoned() noexcept {
   LEAT_ASSERT(!under_way_ || scheduler_->is_ending(),
               "coroutine destroyed while a file operation uses its buffer: let the operation end "
@@ -44,6 +54,7 @@ void file_operation::finish_abandoned() noexcept {
   while (under_way_ && scheduler_->run_posted_items()) std::this_thread::yield();
   if (under_way_) return;  // in a child of fork(): it belongs to the parent
   withdraw_wakeup();
+  // The task will not receive the descriptor, so no handle will close it.
   if (completion_.what != file_request::operation::open || completion_.result < 0) return;
   file_request close;
   close.what = file_request::operation::close;
@@ -171,6 +182,7 @@ int to_open_flags(open_mode mode) noexcept {
 // ------------------------------------------------------------------------------------------ file
 
 void detail::file_handle::run_without_scheduler(file_request& request) const noexcept {
+  // A descriptor needs no backend, which its scheduler may already have destroyed.
   if (is_descriptor) {
     execute(request);
   } else {
@@ -182,6 +194,8 @@ detail::file_handle::~file_handle() {
   if (number < 0) return;
   file_request request = make_handle_request(op::close, number);
   scheduler* const sched = scheduler::current();
+  // Closing may take long on a network file system, so a close in a turn goes to the backend; see
+  // was_read_from_cache.
   // No task waits for it: the request frees itself.
   struct detached_close : file_request {};
   const bool in_turn = sched && is_at_home() && !was_read_from_cache;
@@ -194,6 +208,7 @@ detail::file_handle::~file_handle() {
     auto* const self = static_cast<detached_close*>(static_cast<file_request*>(&item));
     scheduler& where = *self->completion_scheduler;
     delete self;
+    // Last: the hold keeps the scheduler until this item has run.
     where.remove_hold();
   };
   last->completion_scheduler = sched;
@@ -307,6 +322,8 @@ task<void> file::close(std::source_location where) {
   LEAT_ASSERT(open_->is_at_home(),
               "file closed on another scheduler: close it on the scheduler that opened it");
   LEAT_ASSERT(!open_->in_use(), "file closed while a task uses it: join the task first");
+  // The number is taken away before the request: even after an error or EINTR it is not closed
+  // again, because it may then belong to another file.
   const auto open = std::exchange(open_, nullptr);
   file_request request = make_handle_request(op::close, std::exchange(open->number, -1));
   if (open->was_read_from_cache) {

@@ -9,6 +9,11 @@
 
 namespace leat::detail {
 
+// The slots are part of the operation, which is in the frame of the waiting task, and the kernel
+// writes to the memory of their ranges. So the operation ends only when under_way_ is 0: an error
+// or a stop sets result_.error, which keeps further ranges from starting, and the last completion
+// wakes the task. `next_` is the first range that no slot has taken.
+
 const wait_operation::kind gather_read::gather_read_kind{"read", &gather_read::cancel,
                                                          &gather_read::describe};
 
@@ -22,6 +27,7 @@ gather_read::gather_read(file& f, std::span<const file_range> ranges, std::size_
 
 gather_read::~gather_read() {
   if (!is_dying()) return;
+  // The coroutine is destroyed while it waits here: the requests in flight must end first.
   if (result_.error == 0) result_.error = -ECANCELED;  // starts no further one
   while (under_way_ > 0 && scheduler_->run_posted_items()) std::this_thread::yield();
   if (under_way_ == 0) withdraw_wakeup();

@@ -153,6 +153,9 @@ task<std::vector<std::string>> match_level(std::vector<std::string> directories,
   co_return found;
 }
 
+// Extends `paths` by one component of the pattern after another. A component without wildcards is
+// appended without a look at the file system, so its directory need not be readable. If the last
+// component has no wildcard, the paths are checked for existence at the end.
 task<std::vector<std::string>> match_one(std::string pattern) {
   const std::vector<std::string> parts = split(pattern);
   std::vector<std::string> paths{pattern.starts_with('/') ? "/" : ""};

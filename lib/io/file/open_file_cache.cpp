@@ -33,6 +33,11 @@ void close_temporarily(file_handle& handle) noexcept {
   handle.run_without_scheduler(request);
 }
 
+// Invariant: file n is in open_ exactly if its handle has a number, that is, if is_open(n).
+// open_.size() + opening_ may exceed max_open_ for a while, because open() never waits for a free
+// slot; enforce_limit() closes the excess. The order of open_ has no meaning: it is the circle on
+// which the clock hand moves.
+
 open_file_cache::open_file_cache(std::vector<std::shared_ptr<file_handle>> handles,
                                  std::vector<file_at_open> known, std::size_t most)
     : handles_(std::move(handles)),
@@ -63,6 +68,7 @@ void open_file_cache::enforce_limit() noexcept {
 }
 
 bool open_file_cache::close_one() noexcept {
+  // Twice around: the first time may only clear the marks of use.
   for (std::size_t left = 2 * open_.size(); left > 0; --left) {
     if (clock_hand_ >= open_.size()) clock_hand_ = 0;
     const std::size_t n = open_[clock_hand_];
@@ -97,12 +103,14 @@ bool open_file_cache::is_same_file(std::size_t n, const file_handle& opened,
       has_stable_inodes(on)) {
     return false;
   }
+  // Size and time decide for a file system whose numbers are not stable.
   then.device = found.device;
   then.inode = found.inode;
   return is_unchanged(then, found);
 }
 
-// Another task may have opened it in the meantime.
+// Takes the result of opening file n into its handle. Another task may have opened it in the
+// meantime. The local handle closes the descriptor unless the cache takes it over.
 std::int64_t open_file_cache::adopt(std::size_t n, std::int64_t result,
                                     const file_status& found) noexcept {
   if (result < 0) return result;
@@ -129,6 +137,7 @@ task<std::int64_t> open_file_cache::open(std::size_t n, std::source_location whe
   states_[n].used_lately = true;
   for (;;) {
     if (is_open(n)) co_return 0;
+    // If no file can be closed, this one is opened beyond the limit.
     static_cast<void>(free_slot());
     file_request request;
     file_status found;

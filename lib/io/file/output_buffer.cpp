@@ -12,6 +12,11 @@ constexpr std::size_t deflate_step = std::size_t{256} << 10;
 
 }  // namespace
 
+// Bytes pass from input_ through the compressor and output_ to the file, and each stage keeps what
+// the next one has not accepted: input_ from input_begin_ on, output_ up to output_size_. A write
+// that failed or was cancelled is repeated at the same offset, and so overwrites the part that it
+// had written.
+
 output_buffer::output_buffer(compression format, const deflate_options& options,
                              std::size_t input_size, std::size_t output_size,
                              std::uint64_t file_offset)
@@ -30,6 +35,7 @@ task<void> output_buffer::drain(file& to, deflate_flush flush) {
     co_return;
   }
   for (bool done = false; !done;) {
+    // deflate() requires this much space.
     if (output_.size() - output_size_ < deflater::smallest_output) co_await put_output(to);
     done = deflate(flush);
     if (is_turn_over()) co_await yield_turn();

@@ -28,6 +28,7 @@ void read_wait::await_resume() const {
 
 void read_wait::cancel(wait_operation& w) noexcept {
   auto& self = static_cast<read_wait&>(w);
+  // The read has ended, and its wake-up is on the way.
   if (self.read_.reader_ != &self) return;
   self.read_.reader_ = nullptr;
   self.cancelled_ = true;

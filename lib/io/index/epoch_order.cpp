@@ -45,6 +45,7 @@ void check(const world_rank& world) {
 }
 
 // Returns the index of the list that contains an item, from the number of each list's first item.
+// Of several lists with the same first item, all but the last are empty, and the last is found.
 std::size_t find_list(std::uint64_t item, const std::vector<std::uint64_t>& firsts) noexcept {
   const auto after = std::upper_bound(firsts.begin(), firsts.end(), item);
   return static_cast<std::size_t>(after - firsts.begin()) - 1;
@@ -88,6 +89,7 @@ void epoch_order::begin(std::uint64_t epoch) {
 }
 
 void epoch_order::begin(std::uint64_t epoch, std::span<const epoch_part> parts) {
+  // All that can fail is done before begin(), and begin() changes nothing if it fails.
   std::vector<resharded_part> resharded;
   std::vector<rank_orders> all;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> known;
@@ -96,6 +98,7 @@ void epoch_order::begin(std::uint64_t epoch, std::span<const epoch_part> parts) 
     resharded.push_back({p, permutation(size(), seed_, p.epoch), next});
     next += p.count;
     if (p.ranks == 0) continue;
+    // Parts of one epoch with the same number of ranks share one element of rank_orders_.
     const auto [at, is_new] = known.try_emplace(std::pair(p.epoch, p.ranks), all.size());
     if (is_new) all.push_back(make_rank_orders(p.epoch, p.ranks));
     resharded.back().rank_orders_index = at->second;
@@ -105,6 +108,9 @@ void epoch_order::begin(std::uint64_t epoch, std::span<const epoch_part> parts) 
   rank_orders_ = std::move(all);
 }
 
+// Deals the files that have records to the ranks in turn, in this epoch's order of files. Ranks
+// beyond the number of these files have no files and no element in `begins`. No dealt file is
+// empty, so `firsts` ascends strictly, and find_list() finds the file of any position.
 epoch_order::shared_files epoch_order::share_files(std::uint64_t epoch, std::uint64_t ranks) const {
   const permutation order(nonempty_files_.size(), seed_of_files(seed_), epoch);
   const std::uint64_t have_some = std::min(ranks, order.size());
@@ -148,6 +154,7 @@ void epoch_order::choose_files(std::uint64_t epoch) {
   const std::size_t ranks = all.begins.size() - 1;  // that have files
   std::vector<std::size_t> files;
   std::vector<std::uint64_t> firsts = {0};
+  // A rank without files has the smallest share.
   std::uint64_t least = ranks < world_.world_size ? 0 : size();
   std::uint64_t most = 0;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -173,6 +180,8 @@ void epoch_order::choose_files(std::uint64_t epoch) {
 epoch_order::shares epoch_order::shares_from(std::uint64_t position) const noexcept {
   const auto left = [position](std::uint64_t all) { return all - std::min(position, all); };
   if (has_rank_order()) return {left(rank_firsts_.back()), left(least_), left(most_)};
+  // By records, `position` is the first one of a step of all ranks: of the remaining positions,
+  // this rank reads number `rank`, and from there every world_size-th.
   const std::uint64_t n = left(position_count());
   const std::uint64_t rounds = n / world_.world_size;
   const std::uint64_t rest = n % world_.world_size;
@@ -193,6 +202,9 @@ shard_counts epoch_order::remaining_from(std::uint64_t position) const noexcept 
 }
 
 bool epoch_order::ended(std::uint64_t position) const noexcept {
+  // By records with `keep`, the last step may have no record for this rank. Even so, the epoch is
+  // not over before this step: ranks that have delivered equally many records must have equal
+  // states.
   const bool uneven = !has_rank_order() && shard_.remainder == shard_remainder::keep;
   return uneven ? position >= position_count() : remaining_from(position).records == 0;
 }
@@ -226,6 +238,7 @@ std::uint64_t epoch_order::global_index_at(std::uint64_t order_position) const n
 }
 
 epoch_order::entry epoch_order::at(std::uint64_t position) const noexcept {
+  // At the end of the order, records are repeated from its beginning.
   const std::uint64_t order_position = position + (has_rank_order() ? 0 : world_.rank);
   const std::uint64_t all = position_count();
   entry e;

@@ -27,6 +27,7 @@ gather_plan make_gather_plan(std::vector<record_frame>& frames,
   std::size_t file = 0;   // of the last range
   std::uint64_t end = 0;  // of it, in its file
   for (record_frame& f : frames) {
+    // The frame lies within the last range, or close to its end.
     const bool near = !layout.ranges.empty() && f.file == file && f.offset <= end + max_gap &&
                       (f.end() <= end || f.end() - layout.ranges.back().offset <= large_range);
     if (!near) {
@@ -34,6 +35,7 @@ gather_plan make_gather_plan(std::vector<record_frame>& frames,
       file = f.file;
       end = f.offset;
     }
+    // 0 for a record that is requested twice.
     const std::uint64_t more = std::max(f.end(), end) - end;
     if (more > PTRDIFF_MAX - layout.size) {
       throw failure(errc::invalid_argument,
@@ -43,6 +45,8 @@ gather_plan make_gather_plan(std::vector<record_frame>& frames,
     layout.size += more;
     end += more;
     layout.ranges.back().size += static_cast<std::size_t>(more);
+    // The ranges are contiguous in memory, in this order, so `end` in the file is layout.size in
+    // memory.
     f.at = static_cast<std::size_t>(layout.size - (end - f.offset));
   }
   return layout;
@@ -57,6 +61,7 @@ void assign_memory(std::span<file_range> ranges, std::byte* memory) noexcept {
 
 aligned_bytes reuse_or_allocate(std::uint64_t size, aligned_bytes available) {
   if (available.sole_owner() && available.size() >= size) return available;
+  // Freed first, so that the old and the new memory never exist together.
   available = {};
   return aligned_bytes(static_cast<std::size_t>(size));
 }

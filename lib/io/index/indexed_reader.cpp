@@ -107,6 +107,8 @@ std::shared_ptr<indexed_reader::block> indexed_reader::plan() {
                                      .position = b->items.size()};
     const bool too_large = file.is_too_large(frame);
     if (!too_large) {
+      // An upper limit of the memory: a range includes the gaps between its records. With half of
+      // the limit for each block, the next block is read while this one is delivered.
       bytes += frame.size + options_.file.max_gap;
       if (!b->items.empty() && bytes > options_.max_bytes / 2) break;
       wanted.push_back(frame);
@@ -123,6 +125,7 @@ std::shared_ptr<indexed_reader::block> indexed_reader::plan() {
                                   : epoch_position{ahead_.epoch, position};
   const shard_counts left = order_.remaining_from(position);
   if (left.records == 0) b->dropped = left.dropped;
+  // Last: after an error above, the same block is planned again.
   ahead_ = {b->epoch, position};
   return b;
 }
@@ -137,6 +140,7 @@ void indexed_reader::start_planned() {
   blocks_.push_back(planned_);
   planned_.reset();
   if (!reads_ahead_ || b.ranges.empty()) return;
+  // If this fails, fetch() reads the block when it is the first one.
   reads_->add(blocks_.back());
   b.requested = true;
 }
@@ -147,6 +151,7 @@ bool indexed_reader::has_capacity_for(const block& b) const noexcept {
   std::uint64_t records = b.items.size();
   std::uint64_t bytes = b.size + b.size / 8;
   for (const auto& other : blocks_) {
+    // The first block is the next batch, which `records_ahead` does not limit.
     if (other != blocks_.front()) records += other->items.size();
     bytes += other->memory.size();
   }
@@ -181,10 +186,12 @@ task<bool> indexed_reader::read_batch(record_selection& batch, std::source_locat
   if (!has_common_order_) check_seed(options_);
   batch.forget();
   if (batch.memory_.sole_owner() && batch.memory_.size() > spare_.size()) {
+    // No slice of the last batch shares its memory, so another block may overwrite it.
     spare_ = std::move(batch.memory_);
   }
   batch.memory_ = {};
   while (batch.empty()) {
+    // The error of a report is thrown after the batch to which the report belongs.
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
     if (detail::is_turn_over()) co_await detail::yield_turn();
     if (this_task::stop_requested()) throw failure(errc::cancelled, options_.name + ": read");
@@ -202,12 +209,15 @@ task<bool> indexed_reader::read_batch(record_selection& batch, std::source_locat
         error_ = std::current_exception();
       }
     }
+    // If records precede the refused one, the next call reads it again and throws.
     if (batch.empty() && v.refusal) std::rethrow_exception(v.refusal);
   }
   co_return true;
 }
 
 // Waits until a block is in memory.
+// The first `next` ranges were copied from the page cache; once the block is requested, reads_
+// advances `next`.
 task<void> indexed_reader::fetch(std::shared_ptr<block> b, std::source_location where) {
   while (!b->requested && b->next < b->ranges.size()) {
     const auto cached =
@@ -222,6 +232,8 @@ task<void> indexed_reader::fetch(std::shared_ptr<block> b, std::source_location 
       co_await detail::yield_turn();
     }
   }
+  // Does not wait for a block that was copied as a whole. If it is cancelled, the reads continue,
+  // and the next call waits for them.
   co_await detail::read_wait(*b, options_.name, at_stream_position, where);
   if (b->result.error == 0) co_return;
   const detail::file_range& hit = b->ranges[b->result.range];
@@ -230,6 +242,7 @@ task<void> indexed_reader::fetch(std::shared_ptr<block> b, std::source_location 
            i.frame.offset - hit.offset < hit.size;
   };
   const block::item& first = *std::ranges::find_if(b->items, is_hit);
+  // `first` is an item of the block, which `b` keeps.
   drop_reads_ahead();
   files_[first.frame.file]->throw_read_error(first.frame, b->result.error);
 }
@@ -262,6 +275,8 @@ task<std::vector<indexed_reader::bad_record>> indexed_reader::check(const block&
   co_return found;
 }
 
+// Decides which records are delivered, skipped and reported, up to the first one that is refused.
+// Changes nothing in the reader: deliver() applies the outcome.
 indexed_reader::batch_outcome indexed_reader::decide(const block& b,
                                                      const std::vector<bad_record>& found) const {
   batch_outcome v{.left_out = std::vector<bool>(b.items.size()), .end = b.items.size()};
@@ -295,6 +310,7 @@ indexed_reader::batch_outcome indexed_reader::decide(const block& b,
 
 // Puts the intact records of the first block into the batch and moves the position after them.
 void indexed_reader::deliver(const block& b, const batch_outcome& v, record_selection& batch) {
+  // Nothing fails after the second reservation.
   batch.records_.reserve(v.end);
   batch.entries_.reserve(v.end);
   std::uint64_t repeated = 0;

@@ -74,6 +74,7 @@ task<std::unique_ptr<indexed_reader>> indexed_reader::open(option_list<std::stri
                                                            std::source_location where) {
   check_options(options);
   std::vector<std::unique_ptr<tfrecord_file>> files;
+  // Invariant: of `files`, the first `open` are open, and the others are closed temporarily.
   std::size_t open = 0;  // the first ones
   for (std::string& path : paths) {
     std::unique_ptr<tfrecord_file> f;
@@ -84,6 +85,8 @@ task<std::unique_ptr<indexed_reader>> indexed_reader::open(option_list<std::stri
         const bool is_short = e.code() == std::errc::too_many_files_open ||
                               e.code() == std::errc::too_many_files_open_in_system;
         if (open == 0 || !is_short) throw;
+        // Their descriptors are needed for the remaining files, which are opened one at a time from
+        // here on.
         for (; open > 0; --open) detail::close_temporarily(*files[open - 1]->file_.open_handle());
       }
     }
@@ -128,6 +131,7 @@ indexed_reader::indexed_reader(std::vector<std::unique_ptr<tfrecord_file>> files
   identity_.by = options_.shard.by;
   identity_.world_size = options_.world.world_size;
   paths_ = std::move(paths);
+  // Shared by reads_, and by the files, which reopen themselves for reads out of order.
   const auto all = std::make_shared<detail::open_file_cache>(std::move(handles), std::move(known),
                                                              options_.max_open_files);
   for (std::size_t n = 0; n < files_.size(); ++n) {
@@ -172,6 +176,8 @@ void indexed_reader::restore_ranks(std::span<const std::string> states) {
 
 void indexed_reader::restore_from(indexed_reader_state s) {
   check_state(s);
+  // All that can fail comes first, on a new order; the assignments cannot fail. An epoch that was
+  // not redistributed is started by plan().
   epoch_order order(records_of(files_), options_.shuffle, s.seed, options_.world, options_.shard);
   if (!s.parts.empty()) order.begin(s.epoch, s.parts);
   order_ = std::move(order);

@@ -79,6 +79,8 @@ std::optional<std::uint64_t> count_positions(const indexed_reader_state& s) noex
   if (s.parts.empty()) return s.records;
   std::uint64_t positions = 0;
   for (const epoch_part& p : s.parts) {
+    // The last position, first + (count - 1) * stride, must be below `records`. The checks are
+    // ordered and written so that no number of a crafted state overflows.
     const bool is_one = p.count > 0 && p.stride > 0 && p.epoch <= s.epoch && p.first < s.records;
     const bool by_files = s.by == shard_by::files;
     if ((p.ranks > 0) != by_files || p.ranks > max_ranks) return std::nullopt;
@@ -150,6 +152,8 @@ indexed_reader_state indexed_reader_state::from_bytes(std::string_view bytes,
   } catch (const protozero::exception&) {
     throw_error(errc::invalid_argument, "bytes are not the state of an indexed_reader");
   }
+  // Before the fields are checked and the parts are read: in a later version, fields may be new or
+  // have another meaning.
   if (f.version > version) {
     throw_error(errc::unimplemented, "it has version " + std::to_string(f.version) +
                                          ", but this program reads version " +
@@ -166,6 +170,7 @@ indexed_reader_state indexed_reader_state::from_bytes(std::string_view bytes,
   s.contents = {s.files, f.contents[0], f.contents[1]};
   s.times = {s.files, f.times[0], f.times[1]};
   if (const char* const fault = find_fault(f)) throw_error(errc::invalid_argument, fault);
+  // A state has only one encoding, with each field once, in ascending order.
   if (!known || s.to_bytes() != bytes) {
     throw_error(errc::invalid_argument, "bytes differ from those that an indexed_reader writes");
   }

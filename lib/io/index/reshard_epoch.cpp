@@ -14,6 +14,19 @@
 namespace leat {
 namespace {
 
+// For each epoch, from that of the slowest rank to that of the farthest, reshard() collects the
+// positions that each rank has not read as a list of parts:
+//
+// - By records, a rank reads every world_size-th position. In the last epoch, its rest ends at the
+//   position of the farthest rank, and the positions after that, which no rank has read, follow as
+//   one part. In earlier epochs, its rest ends with the epoch.
+// - By files, its rest is the rest of its own order.
+// - A redistributed epoch is divided like an epoch by records. It can only be the first of these
+//   epochs, because require_one_order() refuses ranks in an earlier one.
+//
+// The parts form one redistributed epoch, which has the number of the last epoch that a rank has
+// begun.
+
 using part_list = std::vector<epoch_part>;
 
 part_list whole_epoch(const indexed_reader_state& s, std::uint64_t epoch) {
@@ -75,6 +88,7 @@ class file_rank_orders {
 };
 
 // Adds every stride-th position of a sequence of consecutive parts, from one position to another.
+// `first` stays the next position to add; `begin` is the position of the current part.
 void add_positions(const part_list& from, std::uint64_t first, std::uint64_t stride,
                    std::uint64_t end, part_list& to) {
   std::uint64_t begin = 0;
@@ -84,6 +98,8 @@ void add_positions(const part_list& from, std::uint64_t first, std::uint64_t str
       const std::uint64_t count = (part_end - first - 1) / stride + 1;
       to.push_back({.epoch = p.epoch,
                     .first = p.first + (first - begin) * p.stride,
+                    // Of a single position, the stride has no effect, and the product could
+                    // overflow.
                     .stride = count > 1 ? p.stride * stride : 1,
                     .count = count,
                     .ranks = p.ranks});
@@ -163,16 +179,19 @@ indexed_reader_state indexed_reader_state::reshard(std::span<const indexed_reade
     if (own) own->begin(e, !is_last);
     for (std::uint64_t rank = 0; rank < world_size; ++rank) {
       const indexed_reader_state& s = ranks[static_cast<std::size_t>(rank)];
+      // This rank has read all of its share of epoch e.
       if (s.epoch > e) continue;
       const bool is_whole = e > s.epoch || s.parts.empty();
       const std::uint64_t from = e > s.epoch ? 0 : s.position;
       if (own && is_whole) {
+        // If no rank has begun the last epoch, it stays a whole one.
         if (!is_last || has_begun) own->add_remaining(rank, from, all);
         continue;
       }
       const part_list parts_in_epoch = is_last ? farthest : is_whole ? whole_epoch(s, e) : s.parts;
       std::uint64_t end = is_last ? reached : count_positions(parts_in_epoch);
       const bool drops = !is_last && remainder == shard_remainder::drop;
+      // No rank reads an incomplete last round.
       if (drops) end -= (end - std::min(from, end)) % world_size;
       add_positions(parts_in_epoch, from + rank, world_size, end, all);
     }

@@ -13,6 +13,7 @@ task<void> sidecar_index::finish(std::string data, std::string path) {
     file written = co_await file::open(std::move(data));
     // Renaming the file does not change its fingerprint.
     const tfrecord_fingerprint fingerprint = co_await get_tfrecord_fingerprint(written);
+    // From a copy of the builder, so that the step can be repeated after an error.
     bytes_ = tfrecord_index_builder(builder_).finish(fingerprint).encode();
   }
   if (!file_) file_.emplace(co_await atomic_file::create(std::move(path)));

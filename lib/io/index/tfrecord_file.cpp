@@ -202,9 +202,11 @@ task<void> tfrecord_file::fill(std::vector<requested_record> all, record_selecti
   detail::assign_memory(layout.ranges, memory.data());
   if (file_.open_handle()->number < 0) co_await reopen(where);
   {
+    // While an operation is in progress, the cache of the reader does not close the file.
     const detail::file_handle::operation_guard stays_open(file_.open_handle());
     co_await fetch(all, layout.ranges, memory.data(), where);
   }
+  // reopen() may have exceeded the limit.
   if (reader_files_) reader_files_->enforce_limit();
 
   selection.records_.resize(all.size());
@@ -219,6 +221,8 @@ task<void> tfrecord_file::fill(std::vector<requested_record> all, record_selecti
 }
 
 // Reads the ranges and checks the records in them, both in the order of the file.
+// `all` and `ranges` are those that are left. A range begins at a record, and no record spans two
+// ranges.
 task<void> tfrecord_file::fetch(std::span<const requested_record> all,
                                 std::span<const range> ranges, std::byte* memory,
                                 std::source_location where) {

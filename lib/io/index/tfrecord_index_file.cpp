@@ -35,7 +35,10 @@ constexpr std::uint64_t min_seek_distance = std::uint64_t{1} << 20;
   throw failure(errc::data_loss, f.path() + ": file became shorter while it was read");
 }
 
-// Finds the records of a file by their headers.
+// Finds the records of a file by their headers. The offset of the next header is
+// index_.end_offset(): add() of the builder is the only progress. Each step reads one header or the
+// next chunk, whichever the mean size of the last records makes cheaper; the first step, before any
+// size is known, reads a header.
 class header_scan {
  public:
   header_scan(file& f, const std::source_location& where)
@@ -79,8 +82,10 @@ class header_scan {
   // Reads the next chunk.
   task<void> read_chunk() {
     const detail::stream_window& view = ahead_.view();
+    // read_header() may have moved on without the view.
     if (next_offset() < view.offset() || next_offset() > view.end() + min_seek_distance)
       ahead_.seek(next_offset());
+    // A large record may continue after the view; then chunks without a header pass by.
     const std::uint64_t carried = view.end() - std::min(next_offset(), view.end());
     co_await ahead_.advance(static_cast<std::size_t>(carried), where_);
     if (next_offset() >= view.end()) co_return;
@@ -98,6 +103,7 @@ class header_scan {
     const bool fault =
         scan.status != tfrecord_scan_status::need_more || scan.needed > left - scan.consumed;
     if (!fault || next_offset() == size_) return;
+    // A second fault at the same offset is corruption.
     if (std::exchange(reread_at_, next_offset()) != next_offset()) {
       ahead_.seek(next_offset());  // may be a transient error: it is read again
     } else {
@@ -177,7 +183,7 @@ std::string index_path_or_default(std::string index_path, std::string_view path)
   return index_path.empty() ? tfrecord_index_path(path) : std::move(index_path);
 }
 
-// Returns the size of the largest index of a data file of this size.
+// Reads an index file, but at most as many bytes as the largest index of a data file of this size.
 task<std::vector<std::byte>> read_index(std::string index_path, std::uint64_t data_size) {
   file f = co_await file::open(std::move(index_path));
   const std::uint64_t size = f.status().size;
@@ -225,6 +231,8 @@ task<std::vector<std::string>> exclude_tfrecord_indexes(std::vector<std::string>
     const std::string_view behind = std::string_view(path).substr(
         end == std::string::npos ? path.size() : end + index_suffix.size());
     bool is_one = end != std::string::npos && all.contains(std::string_view(path).substr(0, end));
+    // "a.index" may be data of its own, so its first bytes decide. "a.index.partial" is an index
+    // that is being written, or that a crash has left.
     if (is_one && behind.empty()) {
       is_one = co_await is_index(path);
     } else if (is_one) {
@@ -312,6 +320,7 @@ task<tfrecord_index> load_or_build_tfrecord_index(std::string path, std::string 
     co_return co_await load_tfrecord_index(path, index_path);
   } catch (const failure& e) {
     if (e.code() == errc::unimplemented) {
+      // A later version of leat has written it and can still use it.
       replace = false;
     } else if (e.code() != errc::not_found && e.code() != errc::failed_precondition &&
                e.code() != errc::data_loss) {
@@ -323,6 +332,7 @@ task<tfrecord_index> load_or_build_tfrecord_index(std::string path, std::string 
   try {
     co_await save_tfrecord_index(std::move(path), index, std::move(index_path));
   } catch (const failure& e) {
+    // A read-only or full file system does not prevent the use of the index in memory.
     if (e.code() != errc::permission_denied && e.code() != errc::resource_exhausted) throw;
   }
   co_return index;

@@ -69,6 +69,8 @@ framing_result csv_framing::find(const framing_input& input, std::vector<view>& 
   }
   std::size_t at = input.offset == 0 && text.starts_with(utf8_mark) ? utf8_mark.size() : 0;
   csv_record_splitter::input in{.text = {}, .is_last = is_last};
+  // The record was incomplete in the last call, which has searched these bytes and stored its
+  // state.
   if (input.searched > at && input.state != search_again) {
     in.searched = input.searched - at;
     in.at_searched = static_cast<splitter_state>(input.state);

@@ -29,6 +29,7 @@ file_prefetcher::file_prefetcher(std::vector<std::string> paths,
           options) {}
 
 file_prefetcher::~file_prefetcher() {
+  // Entries in flight keep themselves and shared_; on_complete() then starts no further step.
   shared_->abandoned = true;
   shared_->held.clear();
   for (const auto& file : files_) file->cancel_read();

@@ -80,6 +80,12 @@ struct file_prefetcher::shared {
 };
 
 // One file: opened, read and closed by one request after the other.
+//
+// An entry is in flight, held back or closed. In flight, a request is with the backend, or the
+// entry is posted because it has paused, and `self` keeps it. Held back, it is in `all->held`: as
+// `named` for lack of a slot or descriptors, or as `waiting`, with an open file, for lack of
+// memory. awaited_read::end() is called once, before the close, so that the file can be returned
+// while its close is in flight.
 struct file_prefetcher::entry final : file_request,
                                       detail::awaited_read,
                                       std::enable_shared_from_this<entry> {

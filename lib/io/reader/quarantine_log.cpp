@@ -54,6 +54,8 @@ task<void> quarantine_log::add(const corruption_report& report) {
   writing_ = true;
   const scope_end not_any_more([this]() noexcept { writing_ = false; });
   while (!unwritten_.empty()) {
+    // A copy, because other calls may add lines during the write. The lines are removed only after
+    // it, so that none is lost by an error.
     const std::string lines = unwritten_;
     co_await file_.write_at(end_, as_bytes(lines));
     end_ += lines.size();

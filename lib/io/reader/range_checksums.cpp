@@ -7,6 +7,12 @@
 namespace leat::detail {
 namespace {
 
+// states_[i] is the state after i blocks from first_ on, of a checksum that began with 0 at first_
+// or before it. After n blocks, a state is Z(s) ^ T: s is the state before them, Z is linear, the
+// effect of n blocks of zeros, and T depends only on the blocks. So two checksums that pass the
+// same blocks differ afterwards by Z of their difference before. of() thereby obtains the state of
+// any range from a stored one, without reading the blocks again.
+
 // Polynomials over GF(2) modulo that of the checksum; bit 31 is the coefficient of x^0.
 
 constexpr std::uint32_t times_x(std::uint32_t a) noexcept {

@@ -15,6 +15,18 @@
 
 namespace leat {
 
+// The last `unread_` bytes of the view are not consumed, and offset_ is the offset of the first of
+// them. The next record begins `to_skip_` bytes after that, which may be after the view: skip()
+// drops these bytes as they come into view.
+//
+// find() never waits. It fills the batch, or it leaves the reason why it cannot in size_to_verify_,
+// fault_, pending_report_ or the stream; without a reason, it needs more bytes. read_batch() takes
+// one step for the reason and calls find() again. The bytes of a fault are not consumed before its
+// report is delivered: if the step fails until then, the next call finds the fault again.
+//
+// While `search_` is set, corruption is being skipped. Its report waits for the end of the skipped
+// bytes: the declared end of the record (`end_known`), or else the next intact record.
+
 template <class F>
 task<std::unique_ptr<basic_record_reader<F>>> basic_record_reader<F>::open(
     std::string path, options_type options, std::source_location where) {

@@ -13,6 +13,16 @@
 
 namespace leat {
 
+// A search finds headers that are only candidates: such bytes may also be within a corrupt record.
+// A candidate is accepted unless its payload contradicts it. is_contradicted() checks it in view;
+// if it is too long for that, size_to_verify_ requests a check by reading ahead, and verified_at_
+// has the offset of a candidate that has passed.
+//
+// The payloads of candidates may overlap, and a separate checksum of each would take quadratic
+// time: checksums_ reads each byte once for all of them. doubtful_until_ is the end of all sizes
+// that corrupt data has declared; up to there, records are found one at a time and checked in this
+// way.
+
 // Returns true if corruption that declares its own size ends there: at the end of the file, or at a
 // possible record.
 template <class F>

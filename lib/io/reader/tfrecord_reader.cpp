@@ -161,6 +161,8 @@ task<std::optional<checksum_mismatch>> tfrecord_framing::verify_out_of_band(
   const std::uint64_t last = end / block * block;
   checksums.begin(begin);
   const std::uint64_t unknown = last - std::min(last, checksums.known_to());
+  // Memory for the unknown blocks, and afterwards for the bytes around the blocks: less than one
+  // block before them, and less than two after them, with the stored checksum.
   std::vector<std::byte> room(
       static_cast<std::size_t>(std::clamp<std::uint64_t>(unknown, 3 * block, piece)));
   // A file that has become shorter is reported by the next read.

@@ -9,6 +9,14 @@
 namespace leat::detail {
 namespace {
 
+// The arena of a pool consists of `count` pieces, each [ headroom | body ] with a size that is a
+// multiple of a page. A chunk beyond these, or of another size, has memory of its own, which is
+// freed when the chunk returns.
+//
+// A pool has no owner after close(). It deletes itself when it is closed and no chunk is out, in
+// whichever call makes both true. A batch that a program keeps may return the last chunk on any
+// thread, so mutex_ protects free_, out_ and closed_.
+
 constexpr std::size_t page = 4096;
 
 std::size_t round_up(std::size_t size, std::size_t unit) noexcept {
@@ -82,6 +90,7 @@ void chunk_pool::return_chunk(chunk& c) noexcept {
   {
     const thread_lock lock(mutex_);
     --out_;
+    // With the lock: afterwards take() may already have reused the chunk.
     mark_unused(c.memory_, c.headroom_ + c.body_);
     if (!own_memory) free_.push_back(&c);  // it has capacity, which was reserved for all of these
     last = closed_ && out_ == 0;
@@ -90,6 +99,7 @@ void chunk_pool::return_chunk(chunk& c) noexcept {
     ::operator delete(c.memory_, std::align_val_t{page});
     delete &c;
   }
+  // After the lock, which is a member.
   if (last) delete this;
 }
 

@@ -11,6 +11,10 @@
 namespace leat::detail {
 namespace {
 
+// A compressed stream has two views: that of source_, of the compressed bytes, and decoding::view,
+// of the decompressed ones. The last `unused` bytes of the first one are not decompressed yet. Once
+// the decoding has begun, source_ is advanced only when there are none, so it carries no bytes.
+
 // Enough to detect the compression of nearly all files.
 constexpr std::size_t beginning_size = 12;
 
@@ -42,6 +46,7 @@ struct decompressed_stream::decoding {
   decoding(const decoding&) = delete;
   decoding& operator=(const decoding&) = delete;
   ~decoding() {
+    // Returns the chunk in view. Batches may keep others, and with them the pool.
     view.restart(0);
     pool->close();
   }
@@ -168,15 +173,18 @@ void decompressed_stream::end_stream(const decompression_result& r) {
 }
 
 std::uint64_t decompressed_stream::seek(std::uint64_t offset) {
+  // A file that is not compressed and has a size.
   if (can_seek_directly()) {
     const std::uint64_t there = std::min(offset, size());
     source_.seek(there);
     return there;
   }
+  // Forwards: the caller skips the bytes up to the offset as they are decompressed.
   if (decoding_ && offset >= decoding_->view.end()) {
     decoding_->view.restart(decoding_->view.end());
     return decoding_->view.end();
   }
+  // In all other cases the file is read again from its beginning.
   if (view().end() == 0) return 0;
   if (file_.status().is_stream) {
     throw failure(errc::unimplemented,

@@ -11,6 +11,15 @@
 namespace leat::detail {
 namespace {
 
+// `under_way_` has the chunks that were requested and are not in view yet, in the order of the
+// file. The first one continues the view, and `next_offset_` follows the last one. A chunk stays in
+// the list until its bytes are in view. After a read error the list is emptied, and the next call
+// reads the file again from the offset of the error.
+//
+// A read in flight owns a reference to its chunk, a handle of its file and a hold on its scheduler.
+// So the reader can be destroyed, or drop chunks from the list, while the kernel writes to their
+// memory.
+
 constexpr std::size_t max_chunk_size = std::size_t{1} << 30;
 constexpr std::size_t max_depth = 1024;
 // Unit of direct reads: offsets, sizes and memory; the body of a chunk is aligned to it.
@@ -138,6 +147,7 @@ void read_ahead::submit(chunk& c) noexcept {
   c.run_ = [](work_item& item) noexcept {
     auto& self = static_cast<chunk&>(static_cast<file_request&>(item));
     if (self.resubmit(self.file_->backend)) return;
+    // The chunk may be gone after drop_reference(), and the scheduler may end after remove_hold().
     scheduler& sched = *self.completion_scheduler;
     self.file_.reset();
     self.end();
@@ -170,6 +180,7 @@ task<std::size_t> read_ahead::complete(chunk& c, std::source_location where) {
     restart_from(c.offset);
     std::rethrow_exception(error);
   }
+  // Chunks that were in flight at the first refusal are refused too, and are read below.
   if (refused && direct_) {
     const file_handle& open = *file_.open_handle();
     static_cast<void>(open.backend.set_direct(open.number, false));
@@ -235,6 +246,8 @@ task<bool> read_ahead::advance(std::size_t carried, std::uint64_t needed,
     // The chunk stays in front until it is in view: neither a stop nor a lack of memory loses it.
     const chunk_reference c = under_way_.front();
     const std::size_t read = co_await complete(*c, where);
+    // Bytes to drop exist only after a seek(), when nothing is carried. Then slide() cannot fail,
+    // so that they are not dropped twice.
     const std::size_t got = drop_leading_bytes(*c, read);
     if (got > 0) view_.slide(*pool_, {c, c->data, c->size}, d, got);
     under_way_.pop_front();

@@ -6,6 +6,11 @@
 
 namespace leat::detail {
 
+// The view, data_ and size_, lies in one chunk, current_, begins in its headroom or its body, and
+// ends at offset end_ of the stream. Its last `carried` bytes, usually an incomplete record, stay
+// in view when more bytes arrive, and both must be contiguous. Batches may refer to the bytes in
+// view, so slide() never overwrites these; the bytes of the chunk after the view are free.
+
 void stream_window::copy(std::byte* to, const std::byte* from, std::size_t count) noexcept {
   if (count > 0) std::memcpy(to, from, count);
   copied_ += count;
@@ -42,11 +47,14 @@ stream_window::free_space stream_window::reserve_chunk(chunk_pool& pool, const r
 
 void stream_window::slide(chunk_pool& pool, free_space r, const request& d, std::size_t fresh) {
   const std::size_t carried = d.carried;
+  // Only take_large() can fail, before anything has changed.
   const std::byte* const kept = data_ + (size_ - carried);
   // Compares the chunks, not their addresses: another chunk may begin where this one ends.
   if (current_ && &*r.in == &*current_) {
+    // The read went to the free bytes of the current chunk, so nothing is copied.
     data_ = kept;
   } else if (carried <= r.in->headroom()) {
+    // The carried bytes go to the headroom of the new chunk.
     std::byte* const start = r.at - carried;
     copy(start, kept, carried);
     current_ = std::move(r.in);

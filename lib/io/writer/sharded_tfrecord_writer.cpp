@@ -11,6 +11,13 @@
 namespace leat {
 namespace {
 
+// The first `finished_` shards are complete on the device and have no buffers. With a fixed number
+// of shards, all others are open, and records go to them in rotation. Otherwise only the last shard
+// receives records. A full shard is finished after the first record of the next one is stored, so
+// that a failure of this step loses no record.
+//
+// No shard has its final name before close(), because that contains the number of shards.
+
 constexpr std::size_t max_open_shards = 10'000;
 constexpr std::size_t least_digits = 5;
 
@@ -149,6 +156,7 @@ task<void> sharded_tfrecord_writer::drain(std::size_t index, deflate_flush flush
 task<void> sharded_tfrecord_writer::finish_before(std::size_t end) {
   for (; finished_ < end; ++finished_) {
     shard& s = shards_[finished_];
+    // After an error, the steps of a shard that are complete are not repeated.
     if (!s.file || s.file->contents().is_open()) {
       co_await drain(finished_, deflate_flush::finish);
       co_await s.file->finish();

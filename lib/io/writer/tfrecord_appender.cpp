@@ -18,6 +18,18 @@
 namespace leat {
 namespace {
 
+// The order of the steps makes an append undoable after a crash at any point:
+//
+// - The note is created, empty, before the file is read. It locks out other appenders. An empty
+//   note means that nothing was appended.
+// - The original size is written to the note, and both the note and its directory entry are synced,
+//   before the first byte is appended.
+// - The appended records are synced, and the index has its name, before the note is removed. The
+//   removal completes the append.
+//
+// The destructor undoes an append in the opposite order: it truncates and syncs the file, and then
+// the note removes itself. If the file could not be restored, the note stays.
+
 using op = file_request::operation;
 
 std::string make_note_path(const std::string& path) { return path + ".append"; }
@@ -223,6 +235,7 @@ task<void> tfrecord_appender::close() {
     if (index_) co_await commit_index();
     co_await note_->remove();
   }
+  // Only now, when the append is complete. Until then, the destructor removes the index.
   if (index_) index_->release();
   co_await file_.close();
   co_await detail::sync_parent_directory(file_.path());

@@ -86,6 +86,7 @@ task<void> tfrecord_writer::flush() {
 task<void> tfrecord_writer::close() {
   if (closed_) co_return;
   const detail::exclusive_use::guard guard(in_use_);
+  // A repeated call continues with the first step that is not complete.
   closing_ = true;
   if (file_.contents().is_open()) {
     co_await output_.drain(file_.contents(), deflate_flush::finish);

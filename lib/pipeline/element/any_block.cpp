@@ -15,6 +15,7 @@ std::unique_ptr<any_block> any_block_recycler::take() noexcept {
 void any_block_recycler::give_back(std::unique_ptr<any_block> block) noexcept {
   block->clear();  // not under the lock, since the destructors of elements may do anything
   const thread_lock lock(mutex_);
+  // Within the capacity push_back() does not allocate.
   if (blocks_.size() < blocks_.capacity()) blocks_.push_back(std::move(block));
 }
 

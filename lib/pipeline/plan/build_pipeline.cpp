@@ -61,6 +61,9 @@ class plan_builder {
  public:
   explicit plan_builder(const pipeline_plan& plan) : plan_(plan) {}
 
+  // The stages after 'batch' have blocks of one type, and the stages before it of a few types. So
+  // the functions below, which call each other for one stage after another, have few instances,
+  // although a plan may have any number of stages.
   template <class Block>
   [[nodiscard]] planned_pipeline append_all(pipeline<Block>&& p) {
     if (part_ == plan_.stages.size()) {

@@ -113,6 +113,8 @@ std::vector<plan_error> detail::check_stages(const pipeline_plan& plan) {
 std::vector<plan_error> find_plan_errors(const pipeline_plan& plan) {
   std::vector<plan_error> found = detail::check_stages(plan);
   if (!found.empty()) return found;
+  // Building the pipeline makes the checks of its functions, up to the first error. It opens no
+  // file.
   try {
     static_cast<void>(detail::join_stages(plan));
   } catch (const plan_error& e) {

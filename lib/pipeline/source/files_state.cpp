@@ -51,6 +51,7 @@ file_position read_position(state_reader& field) {
 }
 
 void write_assigned(state_writer& to, const assigned_files& d) {
+  // A field of its own, because both lists may be empty: that differs from no assignment.
   to.add_uint64(files_field::assigned, 1);
   for (const file_position& p : d.begun) {
     write_position(state_writer(to, files_field::assigned_begun), p);

@@ -54,6 +54,7 @@ task<void> saved_file_versions::require(const std::vector<saved_file_version>& s
     if (saved[i].path != versions_[i].path) {
       throw_state_error(stage, "'" + paths_[i] + "' was not among the files when it was saved");
     }
+    // A version that is known was checked before, for the state of another rank.
     if (!saved[i].read || versions_[i] == saved[i]) continue;
     const file_status now = co_await get_status(paths_[i]);
     if (now.size != saved[i].size || now.modified_ns != saved[i].modified_ns) {

@@ -16,6 +16,7 @@ void write_versions(state_writer& to, const std::vector<saved_file_version>& all
   }
   {
     protozero::packed_field_uint64 sizes(to, versions_field::sizes);
+    // 0 is a file that was not read, so a size is stored as size + 1.
     for (const saved_file_version& f : all) sizes.add_element(f.read ? f.size + 1 : 0);
   }
   protozero::packed_field_sfixed64 times(to, versions_field::times);

@@ -62,6 +62,8 @@ std::string_view flat_map_state::rank_bond() const noexcept {
 void flat_map_state::merge(const std::vector<const stage_state*>& ranks, rank_share& share) {
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     for (begun_element b : static_cast<const flat_map_state&>(*ranks[r]).begun) {
+      // After batch(), the index is the number of a batch of its rank; this makes it the number
+      // among the batches of all ranks. Without batch(), `first_batch` is 0.
       b.what.index += share.first_batch[r];
       if (share.takes_next()) begun.push_back(b);
     }

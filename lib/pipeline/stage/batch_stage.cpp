@@ -36,7 +36,8 @@ void batch_state::read(std::string_view own, const std::vector<setting>& setting
 }
 
 // The batches of all ranks, rank by rank. Those of no interest to this rank leave with
-// number_batches().
+// number_batches(). `first_batch` refers to the batch() before this one until the loop replaces it
+// for the stages after this one.
 void batch_state::merge(const std::vector<const stage_state*>& ranks, rank_share& share) {
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const std::uint64_t input_batches = share.first_batch[r];
@@ -53,6 +54,9 @@ void batch_state::number_batches(batch_numbers& wanted, bool of_batches) {
     throw state_defect{
         "cannot be restored: its batches are not those that later stages had partly consumed"};
   }
+  // The numbers below are in range. In a saved state, they are 0, 1, ... in this order, and the
+  // check above has compared their count. For several ranks, the merge() of later stages has moved
+  // them to the range of their rank.
   batch_numbers input_batches(wanted.checks());
   std::vector<std::vector<origin>> kept;
   for (const std::uint64_t number : wanted.all()) {

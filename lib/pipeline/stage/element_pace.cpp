@@ -8,6 +8,9 @@
 
 namespace leat::detail {
 
+// The number of elements between two reads doubles up to 64 while the reads are less than a
+// millisecond apart. After a longer time, the clock is read after each element until elements are
+// fast again.
 bool element_pace::read_clock() noexcept {
   constexpr std::size_t most = 64;
   const time_point now = scheduler::current()->now();

@@ -8,6 +8,15 @@
 
 namespace leat::detail {
 
+// Blocks of the input pass through lanes, each of which is a queue `in`, workers, and a queue
+// `out`. If the order is deterministic, each worker has a lane of its own. distribute() fills the
+// lanes in turn and next() empties them in the same turn, so the results have the order of the
+// input, and the first lane without a block has reached the end for all. Otherwise there is one
+// lane, which all workers share.
+//
+// At most 2 * workers blocks of the input are in queues, each worker has one, and distribute() has
+// one: the recycler has a slot for each of them.
+
 parallel_map_tasks::parallel_map_tasks(mapped_input& stage, stage_metrics& metrics,
                                        std::size_t workers, ordering order)
     : stage_(stage),
@@ -103,6 +112,8 @@ task<void> parallel_map_tasks::work(lane& l) {
   } catch (...) {
     l.in.fail(std::current_exception());
   }
+  // The last worker ends `out`. Each worker counts down after its last push, so every result
+  // precedes the end.
   if (--l.live == 0) end_queue(l.out, l.in.failure_cause());
 }
 

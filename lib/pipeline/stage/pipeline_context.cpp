@@ -62,6 +62,13 @@ void require_files_for(std::uint64_t ranks, std::size_t files, std::string_view 
                                             " ranks: pass at least one file for each rank");
 }
 
+// A context exists as long as its pipeline; one that is destroyed while it runs may last longer,
+// see abandon(). start() creates the group that owns the tasks of all stages and the watchdog. The
+// task of the consumer is not in this group: the watchdog ends a wait of the consumer only by
+// ending the tasks that the consumer waits for. The context belongs to the consumer's scheduler.
+// Tasks on workers change only the metrics, the memory in use and `dropped_`, which are
+// thread-safe.
+
 pipeline_context::pipeline_context(pipeline_options options)
     : options_(std::move(options)),
       memory_(options_.memory_budget.value_or(0), "pipeline '" + options_.name + "'") {
@@ -151,6 +158,7 @@ task<void> pipeline_context::watch(duration patience) {
     co_await sleep_for(patience);
     // Elements that arrived while this thread was busy reach the consumer first, stage by stage.
     for (std::size_t i = 0; i <= stages_.size(); ++i) co_await this_task::yield();
+    // `before.back()` is the consumer, which stages() returns as the last one.
     const bool waits = waited_since(consumer_, before.back().waited, scheduler_->now()) >= patience;
     if (given != consumer_.records() || !waits) continue;
     stall_error_ = std::make_exception_ptr(stall(patience, before));
@@ -222,6 +230,8 @@ pimpl<pipeline_context> make_pipeline_context(pipeline_options options) {
   return std::make_unique<pipeline_context>(std::move(options));
 }
 
+// `destroyed_` is read first, because reset() ends the context. After release(), the thread that
+// waits may return, and the semaphore on its stack ends.
 void pipeline_context::destroy(void* context) noexcept {
   std::unique_ptr<pipeline_context> self(static_cast<pipeline_context*>(context));
   std::binary_semaphore* const destroyed = self->destroyed_;
@@ -230,6 +240,13 @@ void pipeline_context::destroy(void* context) noexcept {
   if (destroyed) destroyed->release();
 }
 
+// Called by the destructor of a running pipeline, which cannot wait for tasks of its own scheduler.
+// If all tasks have ended, the context is destroyed here. If some are left and this thread runs
+// their scheduler, the context is destroyed there after the last one. Otherwise this thread waits
+// until it is destroyed.
+//
+// Functions of the program may refer to objects that end together with the pipeline. Therefore, if
+// no task on another thread may be calling one, they are destroyed here, even if tasks are left.
 void pipeline_context::abandon(pimpl<pipeline_context> context, pimpl<any_stage> last) noexcept {
   scheduler& sched = *context->scheduler_;
   task_group& group = *context->group_;
@@ -255,6 +272,8 @@ void pipeline_context::abandon_on_other_scheduler() noexcept {
   std::binary_semaphore destroyed(0);
   destroyed_ = &destroyed;
   handover_.emplace(*group_, *scheduler_, this, &destroy).start();
+  // From here on the context may not exist any more: only `destroyed`, which is on this stack, is
+  // used.
   const bool in_time = destroyed.try_acquire_for(std::chrono::seconds(10));
   LEAT_ASSERT(in_time,
               "pipeline destroyed outside its scheduler while its tasks run: destroy it in a task, "

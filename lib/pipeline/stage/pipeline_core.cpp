@@ -10,11 +10,18 @@
 
 namespace leat::detail {
 
+// A pipeline that has started ends by end(): at the end of the input, after an error, or by stop().
+// The exception is its destruction while it runs: see pipeline_context::abandon(). end() joins the
+// tasks of the stages before it reads their positions, so no stage moves meanwhile. From then on
+// the pipeline has no stages, and `end_` is its state, unless `save_error_` contains the reason why
+// there is none.
+
 pipeline_core::pipeline_core(pimpl<pipeline_context> context) noexcept
     : context_(std::move(context)) {}
 
 void pipeline_core::start(prefetch_adder add_prefetch) {
-  // Input that cannot arrive can then be left waiting.
+  // Input that cannot arrive can then be left waiting. Without this stage, the consumer would wait
+  // for it in its own task, which the stop of the watchdog does not reach.
   if (context_->options().patience) add_prefetch(*this, context_->watched());
   context_->start();
   last()->start(*context_);
@@ -27,6 +34,7 @@ task<bool> pipeline_core::read(prefetch_adder add_prefetch) {
   bool keeps = has_some;
   try {
     if (!has_some) clear_block();
+    // No save needs the positions of blocks that the consumer has passed.
     last()->forget(position().block);
     // If it fails halfway, the code below ends the tasks that it has started.
     if (!context_->has_started()) start(add_prefetch);
@@ -88,6 +96,8 @@ task<void> pipeline_core::restore_core(std::vector<std::string> states, state_ma
     with_state.push_back(s);
     declared.push_back(std::move(d));
   }
+  // Reads and checks the states of all stages before any stage changes. If a stage fails after
+  // that, all return to the beginning: a pipeline is never restored in part.
   const stage_states saved = choose(states, declared, context_->options().name);
   try {
     for (std::size_t i = 0; i < saved.size(); ++i) co_await with_state[i]->restore(*saved[i]);

@@ -15,7 +15,7 @@ prefetch_tasks::prefetch_tasks(prefetched_input& input, stage_metrics& metrics, 
       metrics_(metrics),
       queue_(blocks, metrics.name()),
       throttle_(metrics.name(), false),
-      recycler_(blocks + 2),
+      recycler_(blocks + 2),  // those in the queue, in fill() and in next()
       on_worker_(on_worker) {
   metrics.set_capacity(blocks);
 }
@@ -51,6 +51,8 @@ task<void> prefetch_tasks::fill() {
   std::exception_ptr error;
   try {
     for (std::uint64_t number = 0;; ++number) {
+      // The stages on a worker are not saved, and the consumer's forget() must not reach them from
+      // its thread, so no position is kept.
       if (on_worker_) input_.forget_input(number);
       if (!throttle_.has_space()) co_await wait_for_memory();
       std::unique_ptr<any_block> block = recycler_.take();

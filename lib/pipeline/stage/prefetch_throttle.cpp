@@ -2,6 +2,11 @@
 
 namespace leat::detail {
 
+// A stage without a block may always request one. A stage that has one waits until the memory
+// budget has space for the largest block so far. It is resumed when one of its own blocks leaves,
+// or when the first size is known. Memory that another stage frees resumes nothing. This costs
+// speed but never progress: a stage that waits has a block, and checks again when that leaves.
+
 bool prefetch_throttle::has_space() const noexcept {
   if (!memory_ || blocks_.load(std::memory_order_relaxed) == 0) return true;
   const std::size_t largest = largest_.load(std::memory_order_relaxed);
@@ -38,6 +43,7 @@ void prefetch_throttle::leave(std::size_t bytes) {
   if (!memory_) return;
   memory_->add(-static_cast<std::int64_t>(bytes));
   blocks_.fetch_sub(1, std::memory_order_relaxed);
+  // After the counts: the task that this resumes reads them.
   freed_.release();
 }
 

@@ -44,7 +44,9 @@ std::string_view shuffle_state::rank_bond() const noexcept {
   return held.empty() ? "" : "has elements of";
 }
 
-// Each rank continues a random order of its own: that of a former rank, if there is one.
+// Each rank continues a random order of its own: that of a former rank, if there is one. The order
+// begins after the draws of every former rank, whichever seed it has, so no number that was drawn
+// before is drawn again.
 void shuffle_state::merge(const std::vector<const stage_state*>& ranks, rank_share& share) {
   is_share = true;
   for (const stage_state* rank : ranks) {

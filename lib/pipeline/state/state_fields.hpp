@@ -48,7 +48,9 @@ void read_fields(std::string_view bytes, Field field) {
   while (from.next()) field(from);
 }
 
-/// Reads a column of many elements. `put` is called with each and its value.
+/// Reads a column of many elements. `put` is called with each and its value. A column that is
+/// longer than the earlier ones is accepted here; the state that has it is rejected, because it is
+/// not written in this form.
 template <class Range, class Items, class Put>
 void read_column(const Range& values, Items& items, Put put) {
   items.resize(std::max(items.size(), values.size()));

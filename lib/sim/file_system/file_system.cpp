@@ -71,8 +71,7 @@ void file_system::write_file(const std::string& path, std::string_view content) 
   n->data.assign(begin, begin + content.size());
   n->on_device = n->data;
   n->modified_ns = wall_ns_;
-  names_[at] = n;
-  names_on_device_[at] = n;
+  set_name_on_device(at, std::move(n));
 }
 
 std::optional<std::string> file_system::read_file(const std::string& path) const {

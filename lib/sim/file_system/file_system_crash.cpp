@@ -25,6 +25,16 @@ void copy_sector(const std::vector<std::byte>& from, std::vector<std::byte>& to,
 
 }  // namespace
 
+// A file has two contents: `data` is what reads return, like the page cache, and `on_device` is
+// what every crash leaves. A write marks its sectors as `dirty`; after a crash, restart() keeps
+// some of them. A sync copies them to the device. If it fails, some of them become `lost` instead:
+// later syncs succeed without them until they are written again, as on Linux, which reports such an
+// error once.
+//
+// Names have two maps in the same way, `names_` and `names_on_device_`. `changes_` are the changes
+// between the two, in order; a sync of a directory applies those of its entries. Directories
+// themselves are on the device at once.
+
 std::int64_t file_system::sync(const file_request& r) {
   if (r.path) return sync_directory(canonical(r.path));
   const auto found = open_.find(r.handle);

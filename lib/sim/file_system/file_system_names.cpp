@@ -65,4 +65,13 @@ void file_system::apply_change(change c) {
   changes_.push_back(std::move(c));
 }
 
+// Earlier changes of the name, which a crash could still lose or keep, no longer count.
+void file_system::set_name_on_device(const std::string& path, std::shared_ptr<node> n) {
+  for (change& c : changes_) {
+    std::erase_if(c.entries, [&](const auto& e) { return e.first == path; });
+  }
+  names_[path] = n;
+  names_on_device_[path] = std::move(n);
+}
+
 }  // namespace leat::sim

@@ -17,8 +17,7 @@ void file_system::make_pipe(const std::string& path) {
   make_directory(parent_of(at));
   auto n = make_node();
   n->is_pipe = true;
-  names_[at] = n;
-  names_on_device_[at] = n;
+  set_name_on_device(at, std::move(n));
 }
 
 void file_system::write_pipe(const std::string& path, std::string_view text) {

@@ -41,6 +41,7 @@ void delivery_log::record_pop(std::uint64_t consumer, std::uint64_t id) {
   if (e.taken) throw_violation(what + " after an earlier delivery");
   e.taken = true;
   ++taken_;
+  // The order is that of the items of one producer at one consumer.
   std::uint64_t& next = next_[e.producer][consumer];
   if (ordered_ && e.number < next) throw_violation(what + " after a later item");
   next = e.number + 1;

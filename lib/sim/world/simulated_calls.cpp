@@ -21,6 +21,10 @@ struct simulated_calls::alarm : leat::timer {
   const duration running_time;
 };
 
+// A call that take() accepts has an alarm, whose timer expires at the end of its waiting time and
+// again at the end of its running time. Then the call is posted to the scheduler, which executes
+// it. drop() withdraws a call that is still waiting.
+
 simulated_calls::simulated_calls(decision_source& decisions, virtual_scheduler& sched) noexcept
     : decisions_(decisions), scheduler_(sched) {}
 

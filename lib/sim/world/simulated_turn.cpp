@@ -72,6 +72,8 @@ void simulated_turn::resume(unsigned point) noexcept {
   finish();
 }
 
+// Runs on the stack of the fiber, at each preemption point of the item. After a preemption `left_`
+// is 0, and the item reaches its end unless resume() sets another point.
 void simulated_turn::preempt_if_due(handler& l) noexcept {
   auto& self = static_cast<simulated_turn&>(l);
   if (self.left_ == 0 || --self.left_ > 0) return;

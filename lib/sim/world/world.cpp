@@ -58,6 +58,18 @@ class installed_handler {
 
 }  // namespace
 
+// A run alternates between steps and jumps of time. Each step() executes one of all the things that
+// can happen now: a timer that is due expires, a thread runs an item, or a part completes an
+// operation. If nothing can happen, advance() moves the time to the next event; if there is none
+// while tasks are live, the run is a deadlock.
+//
+// Everything that is not determined by the program is a decision, whose option 0 is the usual case:
+// the sources take turns, and nothing fails, is slow or is pre-empted. So a script of zeros is a
+// plain schedule, to which shrink() reduces a failure as far as possible.
+//
+// Allocations fail only within run_program(). Functions of the simulation that the program calls
+// begin with `without_faults`, so that their own allocations neither count nor fail.
+
 world::world(decision_source c, std::uint64_t seed, const world_options& options)
     : seed_(seed),
       options_(options),

@@ -18,6 +18,16 @@
 namespace leat::detail {
 namespace {
 
+// A checkpoint is a table, which contains the checksum of each value, and the values after it.
+// take_snapshot() determines all offsets, so the values can be written first. The table follows
+// last, at the beginning of the file, when the checksums are known. Then the file gets its name: a
+// file with the name of a checkpoint is complete.
+//
+// A restore first reads all values into staging memory of the items and compares the checksums.
+// Only then does it assign them. The objects come first, because an object may reject its bytes,
+// and the objects before it are then rolled back. The values in memory follow: their assignment
+// cannot fail.
+
 // Values are written and checked in pieces of this size, between which other tasks run.
 constexpr std::size_t piece_size = std::size_t{1} << 20;
 // Smaller values are collected for one write.
@@ -70,6 +80,7 @@ class value_writer {
   }
 
  private:
+  // The collected bytes belong at `offset_`; everything before it is written.
   file& to_;
   std::uint64_t offset_;
   std::vector<std::byte> collected_;

@@ -52,6 +52,8 @@ class checkpoint_rotation {
  private:
   [[nodiscard]] bool lists_newest_only() const noexcept { return max_to_keep_ == 0U; }
 
+  // Invariants: `all_` has each path once, oldest first; it is empty if max_to_keep is 0. `newest_`
+  // is its last entry, or a checkpoint that is listed and never deleted.
   std::optional<std::size_t> max_to_keep_;
   double keep_every_;
   double last_preserved_;

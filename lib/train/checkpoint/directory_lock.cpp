@@ -52,6 +52,11 @@ task<std::string> read_holder(file& f) {
 
 }  // namespace
 
+// The kernel's lock of the open file excludes other programs. The text of the file only names the
+// holder, and is written after the lock is acquired. release() leaves the file: if it removed it,
+// another process that has already opened the file could lock it without a name, while a third one
+// locks a new file of this name. After a removal by a user, renew() acquires the lock again.
+
 directory_lock::directory_lock(std::string directory, std::string lock_filename, file f) noexcept
     : directory_(std::move(directory)),
       lock_filename_(std::move(lock_filename)),

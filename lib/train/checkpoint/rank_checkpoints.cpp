@@ -129,6 +129,8 @@ task<std::optional<rank_checkpoints>> find_newest_common(const std::vector<rank_
     }
     if (whole) co_return found;
   }
+  // No rank has more than one checkpoint, and some have none: the job was killed during its first
+  // save.
   const bool begun =
       std::ranges::all_of(ranks, [](const auto& has) { return has.paths.size() <= 1; }) &&
       std::ranges::any_of(ranks, [](const auto& has) { return has.paths.empty(); });

@@ -309,6 +309,11 @@ task<void> saver::state::delete_old() {
   }
 }
 
+// The snapshot is taken before the first wait, so all values are of one moment. The order of the
+// steps makes a crash after each of them harmless: see docs/crash_consistency.md. The state file
+// lists a checkpoint only after it is complete. An old checkpoint is deleted while it is still
+// listed, so that no crash leaves one that nothing would ever delete; recover() ignores a listed
+// file that is missing.
 task<std::string> saver::state::save(std::string path) {
   const detail::exclusive_use::guard guard(in_use);
   if (registry.empty()) co_return std::string();

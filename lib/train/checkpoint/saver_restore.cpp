@@ -219,6 +219,8 @@ task<std::optional<std::string>> saver::state::restore_common_step() {
     if (found.common) path = found.common->paths.back();
     detail::restore_phase phase = {};
     if (path) co_await restore_one(*path, phase);
+    // Another rank may have saved during the restore. roll_back() deletes checkpoints only when the
+    // common step is known to be still the same.
     const bool unchanged = co_await detail::are_unchanged(found, o);
     if (!unchanged) continue;
     if (found.ranks.back().exists) co_await roll_back(found.common);

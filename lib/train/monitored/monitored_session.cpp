@@ -57,6 +57,13 @@ class run_in_progress {
 
 }  // namespace
 
+// Each session is one run of the supervisor: create() prepares it, and after a failure that is
+// retried drop() stops it and create_with_retries() prepares the next one. The supervisor saves
+// nothing by itself, since its services are disabled; the hooks do. It awaits end_hooks() as its
+// at_end, after its tasks are joined and before its resources are closed, so a hook can still save.
+// Only finish() sets `succeeded`, without which end_hooks() calls no hook: a session that has
+// failed ends without a save.
+
 monitored_session::monitored_session(monitored_session_options options)
     : state_(std::make_unique<state>(std::move(options), [this] { return end_hooks(); })) {
   const monitored_session_options& o = state_->options;
@@ -314,6 +321,8 @@ task<void> monitored_session::run_once(const step_function& step, named_values i
 task<void> monitored_session::run_in_step_scope(const step_function& step, run_context& run) {
   std::exception_ptr error;
   {
+    // An exception that leaves this block marks the step as incomplete. A clean error is rethrown
+    // after it, so that its step counts as complete.
     const auto here = co_await state_->sv.step();
     co_await catch_error(step(run), error);
     if (error && !state_->is_clean(error)) {

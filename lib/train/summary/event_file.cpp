@@ -93,6 +93,8 @@ task<void> event_file::check_exists() const {
 
 task<void> event_file::put(std::vector<std::byte>& bytes) {
   if (bytes.empty()) co_return;
+  // After an error `size_` and the bytes are unchanged: the next write() repeats them at this
+  // offset.
   co_await file_.write_at(size_, bytes);
   size_ += bytes.size();
   bytes.clear();

@@ -76,6 +76,15 @@ detail::event_file_names make_file_names(std::string directory, const event_writ
 
 }  // namespace
 
+// An add serializes its event in the caller's task and pushes it to the queue. One task, run(),
+// removes the events in order. It runs on the scheduler of open() and is the only user of `file_`,
+// `current_item_`, `tags_with_metadata_`, `flush_due_` and `fresh_` until end() has joined it; then
+// finish() writes the rest. `mutex_` protects the members that adds on other schedulers use too.
+//
+// Invariant: an accepted event is in the queue, in `current_item_`, in the buffer of `file_` or in
+// its file, or it is counted as lost, and the next flush() or close() throws the reason. An event
+// leaves the buffer only after it was written, so a failed write loses none.
+
 class event_writer::core {
  public:
   core(std::string directory, event_writer_options options, scheduler& sched)

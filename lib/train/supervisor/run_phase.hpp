@@ -12,9 +12,14 @@ namespace leat::detail {
 /// | `starting`  | the start begins                      | the state is made ready, then |
 /// |             |                                       | services start; a stop waits  |
 /// | `running`   | the start is over, also with an error | steps, saves, services        |
-/// | `stopping`  | stop() has requested the stop         | tasks, and the last step, end |
-/// | `finishing` | the tasks are joined, or too late     | at_end and the last save run; |
-/// |             |                                       | resources are closed          |
+/// | `stopping`  | stop() requests the stop              | tasks, and the last step, end |
+/// | `finishing` | the tasks are joined, or stop_grace   | at_end and the last save run; |
+/// |             | is over                               | resources are closed          |
+///
+/// A request to stop after the step, such as SIGTERM by way of stop_on_signal, changes no phase:
+/// while `idle` it is kept, and the next run ends before its body. While `starting` it ends the
+/// waits, and no body runs. While `running` it ends the body after its step, or after step_grace,
+/// and stop() follows. Later it has no effect. See stop_request.
 ///
 /// The body is not part of a phase: it may continue after the stop() that it has called, until the
 /// supervisor is idle and longer.

@@ -20,7 +20,7 @@ task<void> save_gate::run(const step_in_progress* own, task<void> write) {
   mutex::guard turn = co_await one_save_.lock();
   std::exception_ptr error;
   try {
-    co_await steps_.drain(own, patience_,
+    co_await steps_.drain(own, hold_limit_,
                           [this](duration limit) { warn_about_overdue_step(limit); });
     co_await std::move(write);
   } catch (...) {

@@ -23,10 +23,10 @@ namespace leat::detail {
 /// Thread safety: thread-bound.
 class save_gate {
  public:
-  /// `patience`: the first limit of step_gate::drain(). `warn`: called once per run if it is
+  /// `hold_limit`: the first one of step_gate::drain(). `warn`: called once per run if it is
   /// exceeded.
-  save_gate(step_gate& steps, duration patience, std::function<void(const std::string&)> warn)
-      : steps_(steps), patience_(patience), warn_(std::move(warn)) {}
+  save_gate(step_gate& steps, duration hold_limit, std::function<void(const std::string&)> warn)
+      : steps_(steps), hold_limit_(hold_limit), warn_(std::move(warn)) {}
 
   /// Called at the begin of a run: there are no values yet, and nothing was saved.
   void begin_run() noexcept;
@@ -68,7 +68,7 @@ class save_gate {
   void warn_about_overdue_step(duration limit);
 
   step_gate& steps_;
-  const duration patience_;
+  const duration hold_limit_;
   const std::function<void(const std::string&)> warn_;
   values values_ = values::absent;
   bool is_partial_ = false;

@@ -23,6 +23,7 @@ void step_gate::mark_steps() noexcept {
 void step_gate::end_marked(bool finished) noexcept {
   incomplete_ = incomplete_ || !finished;
   --marked_;
+  // Marked steps have no identity, so the first ones to end count as the overdue ones.
   if (overdue_ > 0) --overdue_;
   notify_end();
 }
@@ -121,20 +122,21 @@ void step_gate::begin_save_within(step_in_progress& own) noexcept {
 // pipeline. Nothing can tell this from a step that is slow, so there is a time limit. When it has
 // passed, the steps in progress count as overdue, and the others begin. If no step waits, nothing
 // is gained by giving way: only the overdue mark remains, for a step that comes later.
-task<void> step_gate::drain(const step_in_progress* own, duration limit,
+task<void> step_gate::drain(const step_in_progress* own, duration hold_limit,
                             const std::function<void(duration)>& on_overdue) {
   while (blocks_save(own)) {
+    // No end of a step is lost: nothing else runs between the condition and the wait.
     hold_ = hold::draining;
     step_ended_.reset();
-    const auto first = co_await select(step_ended_.wait(), sleep_for(limit));
+    const auto first = co_await select(step_ended_.wait(), sleep_for(hold_limit));
     if (first.index() == 0) continue;
     const bool holds_steps = released_.waiting_count() > 0;
     mark_overdue();
     if (holds_steps) {
-      on_overdue(limit);
-      co_await give_way(own, limit);
+      on_overdue(hold_limit);
+      co_await give_way(own, hold_limit);
     }
-    limit += std::min(limit, duration::max() - limit);
+    hold_limit += std::min(hold_limit, duration::max() - hold_limit);
   }
   hold_ = hold::copying;
 }
@@ -145,9 +147,9 @@ void step_gate::mark_overdue() noexcept {
   released_.set();
 }
 
-task<void> step_gate::give_way(const step_in_progress* own, duration limit) {
+task<void> step_gate::give_way(const step_in_progress* own, duration hold_limit) {
   hold_ = hold::giving_way;
-  const time_point end = deadline_after(scheduler::current()->now(), limit);
+  const time_point end = deadline_after(scheduler::current()->now(), hold_limit);
   while (blocks_save(own)) {
     step_ended_.reset();
     const auto first = co_await select(step_ended_.wait(), sleep_until(end));

@@ -72,13 +72,13 @@ class step_gate {
   /// Keeps further steps from beginning and waits for the end of those in progress. Then it is
   /// `copying`, without another wait in between. Call release() on every path.
   ///
-  /// If other steps are held and this lasts longer than `limit`, `on_overdue` is called with the
-  /// limit, and the steps that wait may begin for as long as they have waited. If each step waits
+  /// If other steps are held and this lasts longer than `hold_limit`, `on_overdue` is called with
+  /// it, and the steps that wait may begin for as long as they have waited. If each step waits
   /// for the next one, steps therefore lose at most half of the time. The limit is doubled each
-  /// time.
+  /// time. The save itself waits without a limit.
   ///
   /// Cancellation: like an error: call release().
-  [[nodiscard]] task<void> drain(const step_in_progress* own, duration limit,
+  [[nodiscard]] task<void> drain(const step_in_progress* own, duration hold_limit,
                                  const std::function<void(duration)>& on_overdue);
   /// Steps may begin. No effect if the gate is open.
   void release() noexcept;
@@ -90,7 +90,7 @@ class step_gate {
   void remove_elements() noexcept;
   void notify_end() noexcept;
   void mark_overdue() noexcept;
-  [[nodiscard]] task<void> give_way(const step_in_progress* own, duration limit);
+  [[nodiscard]] task<void> give_way(const step_in_progress* own, duration hold_limit);
 
   const std::function<void()> none_in_progress_;
   std::size_t marked_ = 0;                // in progress

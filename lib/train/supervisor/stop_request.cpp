@@ -187,6 +187,8 @@ task<void> stop_request::run(task<void> body) {
   running_body running(*this);
   std::exception_ptr error;
   {
+    // The callbacks below end with this block. Their destructors wait for a call on another thread,
+    // so `running.limit` receives no task after the block, and can be joined.
     running.body.spawn(std::move(body), "body");
     body_ = &running;
     // Between two waits of the body: no element may begin in a task that is being stopped.

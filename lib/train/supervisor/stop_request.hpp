@@ -107,10 +107,11 @@ class stop_request {
   step_gate& steps_;
   const phase_machine<run_phase>& phase_;
   const stop_request_settings settings_;
-  bool wanted_ = false;                // after the step
-  bool pending_ = false;               // of the body
-  bool by_program_ = false;            // the body or a task of the coordinator asked first
-  bool has_stopped_run_ = false;       // the result of the last run
+  bool wanted_ = false;           // after the step
+  bool pending_ = false;          // of the body
+  bool by_program_ = false;       // the body or a task of the coordinator asked first
+  bool has_stopped_run_ = false;  // the result of the last run
+  // Atomic, like `sched_`: stop callbacks of run() read both on the thread that requests a stop.
   std::atomic<bool> by_body_ = false;  // the body awaits stop()
   last_step last_step_ = last_step::unlimited;
   running_body* body_ = nullptr;  // while it runs

@@ -146,6 +146,9 @@ saver* supervisor::get_saver() noexcept { return state_->saver ? &*state_->saver
 
 // --------------------------------------------------------------------------------------- beginning
 
+// close_resources() closes the resources of a run in the reverse order of open_resources(). The
+// lock is acquired first and released last, so no other chief changes the directory from the moment
+// the saver reads its list of checkpoints until the last event is written.
 task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
   LEAT_ASSERT(state_->is_idle(), "supervisor prepared again while running: call stop() first");
   state_->scheduler_lifetime = scheduler::current()->lifetime();
@@ -341,8 +344,10 @@ task<void> supervisor::stop(stop_options options) {
                                                  ": stop() during the start would wait for itself: "
                                                  "call request_stop_after_step()");
   }
+  // Determined here, because stop_now() runs in another task.
   const bool by_body = caller && state_->stop.is_body(*caller);
   const bool in_step = state_->steps.own_element() != nullptr;
+  // A stop of the caller must not cancel the last save.
   task_group shield(shielded, options_.name + " end");
   shield.spawn(stop_now(options, by_body, in_step), "end");
   try {
@@ -370,6 +375,7 @@ task<void> supervisor::stop_now(stop_options options, bool by_body, bool in_step
   joining.grace = options_.stop_grace;
   joining.stragglers = options.stragglers;
   bool succeeded = true;
+  // All frames exist before the phase changes: from then on, the stop needs no memory for them.
   task<void> joined = coord_.join(joining);
   task<void> step_over = state_->stop.wait_for_last_step();
   task<void> finished = finish(succeeded, close_resources(options.close_summary_writer));
@@ -383,6 +389,7 @@ task<void> supervisor::stop_now(stop_options options, bool by_body, bool in_step
     error = std::current_exception();
   }
   succeeded = !error;
+  // A body or an element that calls stop() would wait for its own step.
   if (!by_body && !in_step) co_await std::move(step_over);
   try {
     co_await std::move(finished);

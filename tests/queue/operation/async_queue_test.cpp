@@ -302,4 +302,22 @@ TEST_CASE("fifo_queue: async operations on a closed queue end without an error")
   CHECK(calls == 2);
 }
 
+TEST_CASE("async_pop: a cancellation after the queue is gone does not destroy its item") {
+  asio::io_context io;
+  static_cast<void>(leat::get_scheduler(io));
+  std::optional<leat::fifo_queue<std::string>> q(std::in_place, 4, "q");
+  REQUIRE(q->try_push("item"));
+  asio::cancellation_signal signal;
+  std::optional<std::string> got;
+  q->async_pop(asio::bind_cancellation_slot(
+      signal.slot(), asio::bind_executor(io, [&](std::error_code ec, auto item) {
+        CHECK_FALSE(ec);
+        got = std::move(item);
+      })));
+  q.reset();
+  signal.emit(asio::cancellation_type::total);
+  io.run();
+  CHECK(got == "item");
+}
+
 }  // namespace async_queue_test

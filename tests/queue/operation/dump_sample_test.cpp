@@ -66,7 +66,7 @@ constexpr std::string_view text_sample = R"sample(
       "schedulers_not_answering": [],
       "queues": [{
         "name": "lines", "words": "queue 'lines' (4 of 4)",
-        "size": 4, "capacity": 4, "closed": false, "close_waits": false,
+        "size": 4, "capacity": 4, "closed": false, "close_waits": false, "refused": 0,
         "waiting": [{
           "verb": "push", "waiter": "task", "name": "reader 0", "id": "2.1", "select": false,
           "at": {"file": "reader.cpp", "line": 14, "function": "read_file"},

@@ -151,11 +151,13 @@ TEST_CASE("dump: JSON lists queues and their operations") {
   INFO(json);
   CHECK(contains(json,
                  R"j("queues":[{"name":"replies","words":"queue 'replies' (0 of 4)","size":0,)j"
-                 R"j("capacity":4,"closed":false,"close_waits":false,"waiting":[{"verb":"pop",)j"
+                 R"j("capacity":4,"closed":false,"close_waits":false,"refused":0,)j"
+                 R"j("waiting":[{"verb":"pop",)j"
                  R"j("waiter":"handler","name":"","id":null,"select":false,"at":{)j"));
   CHECK(contains(json,
                  R"j("asked":1,"done":0}]},{"name":"log","words":"queue 'log' (0)","size":0,)j"
-                 R"j("capacity":null,"closed":false,"close_waits":false,"waiting":[]})j"));
+                 R"j("capacity":null,"closed":false,"close_waits":false,"refused":0,)j"
+                 R"j("waiting":[]})j"));
 }
 
 LEAT_TEST("dump: a scope's own report lists no queues") {

@@ -268,6 +268,18 @@ TEST_CASE("file_system: reports a buffer that changes during an operation") {
   }
 }
 
+TEST_CASE("file_system: a file that a test writes survives a crash after a rename to its name") {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    world w(seed);
+    w.files().write_file("/d/old", "old");
+    w.run([](world&) -> task<> { co_await leat::rename_file("/d/old", "/d/name"); });
+    w.files().write_file("/d/name", "new");
+    w.files().crash();
+    w.files().restart();
+    CHECK(w.files().read_file("/d/name") == "new");
+  }
+}
+
 TEST_CASE("file_system: names, directories and limits") {
   world w(1, {.files = {.max_open_files = 2}});
   w.files().write_file("/d/one.txt", "1");

@@ -16,7 +16,7 @@ namespace leat::detail {
 class promise_base;
 
 /// Returns a scheduler of an io_context that the calling thread runs, for a thread outside every
-/// loop iteration; null if there is none. In asio_scheduler.cpp.
+/// loop iteration; null if there is none. In handler_scheduler.cpp.
 [[nodiscard]] scheduler* find_scheduler_of_handler() noexcept;
 
 /// The part of awaiter_in_foreign_coroutine that does not depend on the operation.
@@ -36,8 +36,8 @@ class wait_of_foreign_coroutine : private work_item {
   /// For scheduler_driver::end_tasks(): withdraws the operations of the coroutines that wait,
   /// except those that use the frame.
   static void withdraw_all(scheduler& s) noexcept;
-  /// For scheduler::end_pinned_tasks(): requests the end of the others. Returns false if there are
-  /// none.
+  /// For scheduler_driver::end_pinned_tasks(): requests the end of the others. Returns false if
+  /// there are none.
   [[nodiscard]] static bool withdraw_pinned(scheduler& s) noexcept;
   /// For scheduler_driver::end_tasks(): forgets the waits whose wake-up has arrived and was
   /// discarded. Returns false if another thread may be about to post a wake-up.

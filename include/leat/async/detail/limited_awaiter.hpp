@@ -34,6 +34,8 @@ class [[nodiscard]] limited_awaiter {
   static constexpr bool begins_with_ends = select_argument<limited_awaiter>::is_last;
 
  public:
+  static constexpr bool result_matters = requires { requires Operation::result_matters; };
+
   template <class End>
   limited_awaiter(Operation&& operation, End&& end, const std::source_location& where)
       : limited_awaiter(unstarted_branches(std::move(operation)), std::move(end), where) {}

@@ -172,6 +172,11 @@ struct bound_awaiter {
   [[gnu::always_inline]] bool await_ready() { return operation.await_ready(); }
   auto await_suspend(std::coroutine_handle<> h) { return operation.await_suspend(h); }
   decltype(auto) await_resume() { return operation.await_resume(); }
+  [[nodiscard]] decltype(auto) await_resume()
+    requires(A::result_matters)
+  {
+    return operation.await_resume();
+  }
 };
 
 /// Awaits a task from another one: starts it in place and hands the scheduler over to it.

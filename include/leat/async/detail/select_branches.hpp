@@ -17,8 +17,8 @@
 
 namespace leat::detail {
 
-// The branches of a select for waits that are not queue operations; the branch of a queue operation
-// is in queue/detail/queue_select_branch.hpp.
+// The branches of a select for the waits of leat's own that are not operations; the branch of an
+// operation is in async/operation/detail.
 
 template <>
 inline constexpr const char* plural_name<sleep_wait> = " timers";

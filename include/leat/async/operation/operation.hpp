@@ -36,7 +36,7 @@ struct caller {
 /// it looks at waiter::is_linked() first. result() runs where the operation waits, and undo() runs
 /// instead of it, for example in a destructor. For the part of the object, see waiter.
 ///
-/// The concepts in this header may change in 0.4.
+/// See docs/operations.md. The concepts in this header may change in 0.4.
 template <class O>
 concept operation = std::move_constructible<O> && std::derived_from<typename O::waiter, waiter> &&
                     std::constructible_from<typename O::waiter, O&, const std::source_location&> &&
@@ -68,6 +68,12 @@ concept partial_operation = operation<O> && requires(O& o, typename O::waiter& w
   { w.is_complete() } noexcept -> std::same_as<bool>;
   { O::withdraw_unless_begun(w) } noexcept -> std::same_as<bool>;
 };
+
+/// An operation whose result says whether it has had an effect, such as a push, which a closed
+/// queue refuses. It has a member `static constexpr bool result_matters = true`. Compilers that
+/// apply [[nodiscard]] to `co_await`, such as clang, warn if the result is ignored.
+template <class O>
+concept operation_whose_result_matters = operation<O> && O::result_matters;
 
 namespace detail {
 

@@ -26,23 +26,21 @@ namespace leat::detail {
 /// message, which begins with "reader 'a': no file name for 60 s".
 ///
 /// Errors:       errors of the queue's pop(); deadline_exceeded if the producer is not started for
-///               60 s.
+///               its start_patience.
 /// Cancellation: total; the time limit does not remove an item either.
 template <class Item, class Queue>
 [[nodiscard]] task<std::optional<Item>> pop_from_producer(Queue& queue, const std::string& reader,
                                                           std::string_view item,
                                                           std::source_location where) {
   if constexpr (std::derived_from<Queue, queue_base>) {
-    if (!unstarted_producer_text(queue).empty()) {
+    if (const auto waited_for = find_unstarted_producer(queue)) {
       try {
-        co_return co_await with_timeout(queue.pop(where), patience_for_start, where);
+        co_return co_await with_timeout(queue.pop(where), waited_for->patience, where);
       } catch (const std::system_error& e) {
         if (e.code() != errc::deadline_exceeded || queue.failure_cause()) throw;
       }
-      const std::string unstarted = unstarted_producer_text(queue);
-      if (!unstarted.empty()) {
-        throw failure(errc::deadline_exceeded,
-                      reader + ": no " + std::string(item) + " for 60 s, " + unstarted);
+      if (const auto unstarted = find_unstarted_producer(queue)) {
+        throw unstarted->error(reader + ": no " + std::string(item));
       }
     }
   }

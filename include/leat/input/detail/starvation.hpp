@@ -10,7 +10,7 @@
 
 namespace leat::detail {
 
-/// The state of the sources of a batcher. Thread safety: thread-safe, as starvation() requires.
+/// The state of the sources of a batcher. Thread safety: thread-safe.
 struct feed_state {
   std::atomic<std::size_t> operations = 0;  ///< 0: the program pushes the elements itself
   std::atomic<bool> started = false;

@@ -32,7 +32,7 @@ struct pipeline_options {
   /// The message names the stage for which all others wait, because nothing feeds it or its input
   /// does not arrive. The error may come after up to twice this time. A function that does not
   /// return cannot be stopped: the pipeline still waits for it, and dump() shows it. If not set,
-  /// there is no limit, except 60 s for a producer that was never started; see read_queue().
+  /// there is no limit, except for a producer that was never started; see read_queue().
   ///
   /// A pipeline with a limit has a hidden prefetch stage at its end: a task of the pipeline calls
   /// the last stage, and reads one block ahead, so that next() can fail while that task still

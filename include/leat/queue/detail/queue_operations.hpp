@@ -45,6 +45,7 @@ struct queue_operation {
 template <class Queue, class Value, class Weights = unweighed_push>
 struct push_operation : queue_operation<Queue> {
   static constexpr auto the_role = queue_waiter::role::push;
+  static constexpr bool result_matters = true;
   Value value;
   [[no_unique_address]] Weights weights = {};
 
@@ -76,6 +77,9 @@ struct pop_base : queue_operation<Queue> {
     return true;
   }
   static void commit(queue_waiter& w) noexcept { queue_operation<Queue>::commit_pop(w); }
+  [[nodiscard]] static bool can_undo(const queue_waiter& w) noexcept {
+    return !w.has_items() || w.is_queue_alive();
+  }
   // Destroys the items if the queue cannot take them back.
   void undo(queue_waiter& w) noexcept {
     if (!w.undo_unread()) self().discard();
@@ -112,6 +116,7 @@ struct pop_operation : pop_base<Queue, pop_operation<Queue, T, Item>> {
 template <class Queue, class T, class Weights = unweighed_push>
 struct push_many_operation : queue_operation<Queue> {
   static constexpr auto the_role = queue_waiter::role::push_many;
+  static constexpr bool result_matters = true;
   std::span<T> values;
   [[no_unique_address]] Weights weights = {};
 

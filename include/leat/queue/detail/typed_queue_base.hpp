@@ -88,10 +88,10 @@ class typed_queue_base : public queue_base {
     if (is_owned) {
       const std::size_t n = size_now();
       const bool is_full = n >= capacity_;
-      if (mutex_.may_add(n, 1) && (!weighs || can_add_fast(weight))) [[likely]] {
+      if (mutex_.may_add(n, 1) && (!weighs || limits_.fit_queue(weight))) [[likely]] {
         storage_.store(value, weight);
         mutex_.add(n, 1);
-        if constexpr (weighs) count_weight_stored(weight);
+        if constexpr (weighs) limits_.count_stored(weight);
         mutex_.unlock(true);
         return true;
       }
@@ -110,7 +110,7 @@ class typed_queue_base : public queue_base {
       if (mutex_.may_remove(n, 1)) [[likely]] {
         [[maybe_unused]] const std::size_t weight = storage_.take(to);
         mutex_.remove(1);
-        if constexpr (weighs) count_weight_taken(weight);
+        if constexpr (weighs) limits_.count_taken(weight);
         mutex_.unlock(true);
         return true;
       }
@@ -205,7 +205,7 @@ class typed_queue_base : public queue_base {
     {
       const change_lock lock(*this, weighs, is_owned);
       const std::size_t n = size_now();
-      if (!can_store(n) || (weighs && !can_add(weight))) return false;
+      if (!can_store(n) || (weighs && !limits_.can_add(weight))) return false;
       if constexpr (!weighs && Order::allows_direct_handoff) waiting_pop = find_direct_pop(n);
       if (waiting_pop) {
         std::construct_at(static_cast<T*>(waiting_pop->items_), std::move(value));
@@ -214,7 +214,7 @@ class typed_queue_base : public queue_base {
         reserve_one(n);
         storage_.store(value, weight);
         mutex_.add(n, 1);
-        if constexpr (weighs) count_weight_stored(weight);
+        if constexpr (weighs) limits_.count_stored(weight);
         if (poppers_.empty()) return true;
         woken = match_after_push();
       }
@@ -236,13 +236,13 @@ class typed_queue_base : public queue_base {
       if (!can_take()) return false;
       const std::size_t n = size_now();
       [[maybe_unused]] const std::size_t weight = storage_.take(to);
-      if constexpr (weighs) count_weight_taken(weight);
+      if constexpr (weighs) limits_.count_taken(weight);
       flush = count_taken();
       if constexpr (!weighs) waiting_push = find_direct_push(n - 1);
       if (waiting_push) {
         storage_.store(*static_cast<T*>(waiting_push->items_), 0);
         complete_push(*waiting_push);
-      } else if (!pushers_.empty() || (weighs && budget_has_waiters())) {
+      } else if (!pushers_.empty() || (weighs && limits_.budget_has_waiters())) {
         woken = match_after_pop();
       }
     }

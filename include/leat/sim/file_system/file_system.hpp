@@ -247,6 +247,7 @@ class file_system final : public file_backend, public world_part {
   void resize(node& n, std::size_t size) const;
   void rename(const std::string& from, const std::string& to);
   void apply_change(change c);
+  void set_name_on_device(const std::string& path, std::shared_ptr<node> n);
   [[nodiscard]] std::uint64_t bytes_used() const noexcept;
   static void keep_sectors(decision_source& c, node& n);
 

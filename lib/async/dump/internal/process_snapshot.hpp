@@ -93,6 +93,7 @@ struct object_state {
   std::optional<std::size_t> capacity = {};  ///< empty without a limit
   bool closed = false;
   bool close_waits = false;  ///< a close takes effect after the pushes that wait
+  std::uint64_t refused = 0;
   std::vector<waiting_operation> waiting = {};
 };
 

@@ -111,9 +111,14 @@ class handled_operation final : private pending_operation {
       if (type == asio::cancellation_type::none) return;
       // A completed operation is undone too if its handler has not been called. So a composed
       // operation that drops the losing result, such as `||` of awaitables, loses nothing. One that
-      // cannot be undone stays completed.
-      if (!cancel(type) && Operation::undoable && !is_empty_operation_of(operation_)) undo();
+      // cannot be undone stays completed, such as a pop whose queue is gone.
+      if (!cancel(type) && can_undo() && !is_empty_operation_of(operation_)) undo();
     });
+  }
+
+  [[nodiscard]] bool can_undo() const noexcept {
+    if constexpr (requires { Operation::can_undo(waiter_); }) return Operation::can_undo(waiter_);
+    return Operation::undoable;
   }
 
   // A total cancellation must have no side effect, so a partial operation that has done some part
