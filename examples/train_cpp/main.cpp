@@ -126,6 +126,7 @@ leat::task<void> train(settings chosen) {
   //! [/stop]
   std::printf("%lld steps, learnt %s, weights %08x\n", static_cast<long long>(step),
               leat::to_string(learnt.seen).c_str(), m.checksum());
+  std::fflush(stdout);  // before a signal has its default effect again
 }
 
 }  // namespace
