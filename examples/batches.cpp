@@ -18,7 +18,7 @@ const leat::csv_decoder decoder({leat::csv_column::required(dtype::string, "name
                                  leat::csv_column::required(dtype::int64, "age")});
 
 //! [source]
-using lines = leat::queue_reader<leat::line_reader>;
+using lines = leat::filename_queue_reader<leat::line_reader>;
 
 // Reads people from the files whose names it pops from a queue, and filters out the children.
 struct adults {

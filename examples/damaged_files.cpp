@@ -29,7 +29,7 @@ void damage(const std::string& path, long offset) {
 }
 
 //! [reader]
-using reader_type = leat::queue_reader<leat::tfrecord_reader>;
+using reader_type = leat::filename_queue_reader<leat::tfrecord_reader>;
 
 leat::task<leat::tfrecord_reader_options> options(std::string log) {
   leat::tfrecord_reader_options o;

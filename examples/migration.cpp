@@ -74,7 +74,7 @@ const leat::example_parser parser({{"point",
 
 // Reads the records of the files whose names it pops from a queue, and parses each record.
 struct point_source {
-  std::unique_ptr<leat::queue_reader<leat::tfrecord_reader>> reader;
+  std::unique_ptr<leat::filename_queue_reader<leat::tfrecord_reader>> reader;
 
   leat::task<std::optional<leat::tensor_tuple>> operator()() {
     const auto record = co_await reader->read();
@@ -94,8 +94,8 @@ leat::task<> train_with_queues(std::vector<std::string> files, model& m) {
   leat::tensor_shuffle_batcher batches(
       spec, {.batch_size = 32, .capacity = 1000, .min_after_dequeue = 500, .seed = 2});
   for (int i = 0; i < 2; ++i) {  // two readers, as in shuffle_batch_join
-    batches.add(
-        point_source{std::make_unique<leat::queue_reader<leat::tfrecord_reader>>(names.queue())});
+    batches.add(point_source{
+        std::make_unique<leat::filename_queue_reader<leat::tfrecord_reader>>(names.queue())});
   }
   //! [/batch]
   //! [coordinator]

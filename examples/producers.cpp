@@ -17,7 +17,7 @@ leat::task<std::size_t> count_lines(std::string pattern, std::int64_t epochs) {
   std::size_t count = 0;
   co_await leat::with_coordinator([&](leat::coordinator& coord) -> leat::task<> {
     names.start(coord);
-    leat::queue_reader<leat::line_reader> reader(names.queue());
+    leat::filename_queue_reader<leat::line_reader> reader(names.queue());
     while (co_await reader.read()) ++count;  // ends after the last epoch
   });
   co_return count;

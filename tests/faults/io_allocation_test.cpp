@@ -17,7 +17,7 @@
 #include "leat/async/loop/block_on.hpp"
 #include "leat/base/error.hpp"
 #include "leat/codec/checksum/epoch_fingerprint.hpp"
-#include "leat/input/queue_reader.hpp"
+#include "leat/input/filename_queue_reader.hpp"
 #include "leat/io/index/indexed_reader.hpp"
 #include "leat/io/index/tfrecord_index_file.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
@@ -90,7 +90,7 @@ task<> queue_program(std::string path, std::uint64_t& records) {
   names.close();
   leat::tfrecord_reader_options options;
   options.read.chunk_size = 60;
-  leat::queue_reader<leat::tfrecord_reader> reader(names, options);
+  leat::filename_queue_reader<leat::tfrecord_reader> reader(names, options);
   records = 0;
   for (bool more = true; more;) {
     std::optional<std::vector<leat::keyed_record>> some;
@@ -110,7 +110,7 @@ task<> queue_program(std::string path, std::uint64_t& records) {
   }
 }
 
-TEST_CASE("allocation: read_up_to of a queue_reader loses no record", "[faults]") {
+TEST_CASE("allocation: read_up_to of a filename_queue_reader loses no record", "[faults]") {
   const temp_dir dir;
   std::vector<std::byte> bytes;
   for (int i = 0; i < 12; ++i) {

@@ -20,7 +20,7 @@
 #include "fuzz/saved_pipelines.hpp"
 #include "leat/base/internal/sanitizers.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
-#include "leat/input/queue_reader.hpp"
+#include "leat/input/filename_queue_reader.hpp"
 #include "leat/io/index/indexed_reader.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
@@ -297,7 +297,7 @@ task<void> check_queue(const std::string& bytes, std::size_t some,
   leat::fifo_queue<std::string> names(4);
   for (const char* name : {"/lines/c", "/records/b"}) require(names.try_push(name));
   names.close();
-  leat::queue_reader<Reader> reader(names, options, "fuzz");
+  leat::filename_queue_reader<Reader> reader(names, options, "fuzz");
   const std::string fresh = reader.serialize_state();
   const auto restore = [&]() -> task<> {
     reader.restore_state(bytes);
@@ -323,7 +323,7 @@ task<void> check_queue(const std::string& bytes, std::size_t some,
     if (failed || !more) break;
   }
   if (state.empty()) state = reader.serialize_state();
-  leat::queue_reader<Reader> other(names, options, "fuzz");
+  leat::filename_queue_reader<Reader> other(names, options, "fuzz");
   other.restore_state(state);
   require(other.serialize_state() == state);
 }

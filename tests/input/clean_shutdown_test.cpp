@@ -12,7 +12,7 @@ namespace clean_shutdown_test {
 
 using leat::sim::world;
 using names = std::vector<std::string>;
-using lines = leat::queue_reader<leat::line_reader>;
+using lines = leat::filename_queue_reader<leat::line_reader>;
 
 constexpr std::size_t minimum = 5;  // examples that stay in the queue while it is open
 

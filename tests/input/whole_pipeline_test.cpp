@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "input/queue_reader_support.hpp"
+#include "input/filename_queue_reader_support.hpp"
 #include "leat/codec/csv/csv_decoder.hpp"
 #include "leat/input.hpp"
 #include "pipeline/batching.hpp"
@@ -13,12 +13,12 @@ namespace whole_pipeline_test {
 
 using batching::batches;
 using batching::numbers;
+using filename_queue_reader_test::world;
 using leat::csv_column;
 using leat::dtype;
 using leat::tensor_batcher;
 using leat::tensor_tuple;
-using queue_reader_test::world;
-using line_source = leat::queue_reader<leat::line_reader>;
+using line_source = leat::filename_queue_reader<leat::line_reader>;
 using element = std::optional<tensor_tuple>;
 
 // Decodes a number and a text with column names.

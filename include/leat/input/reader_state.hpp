@@ -9,7 +9,7 @@
 
 namespace leat {
 
-/// The position of a queue_reader in a file that it has not finished.
+/// The position of a filename_queue_reader in a file that it has not finished.
 struct reader_position {
   std::uint64_t offset = 0;      ///< of the next record; field 5 of a reader_state
   std::uint64_t index = 0;       ///< of the next record; field 6
@@ -19,7 +19,7 @@ struct reader_position {
   friend bool operator==(const reader_position&, const reader_position&) = default;
 };
 
-/// The state that a queue_reader needs to continue: a few bytes, never the records.
+/// The state that a filename_queue_reader needs to continue: a few bytes, never the records.
 ///
 /// The bytes are in protobuf's wire format, and the first four fields are those of TensorFlow's
 /// ReaderBaseState. Field 5 is present if and only if a file is being read. All other fields are

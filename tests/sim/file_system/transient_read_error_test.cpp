@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "leat/input/queue_reader.hpp"
+#include "leat/input/filename_queue_reader.hpp"
 #include "leat/io/index/indexed_reader.hpp"
 #include "leat/io/index/tfrecord_file.hpp"
 #include "leat/io/reader/file_prefetcher.hpp"
@@ -250,7 +250,7 @@ TEST_CASE("indexed_reader: after a transient EIO, the next call continues at the
       read_indexed);
 }
 
-// ------------------------------------------------------------------------------ queue_reader
+// --------------------------------------------------------------------- filename_queue_reader
 
 // A loop that logs errors and continues, with one record or several per call.
 template <class Reader>
@@ -261,7 +261,7 @@ task<std::size_t> read_from_queue(std::string path, typename Reader::options_typ
   static_cast<void>(names.try_push(path));
   names.close();
   options.read.chunk_size = 1000;
-  leat::queue_reader<Reader> reader(names, options);
+  leat::filename_queue_reader<Reader> reader(names, options);
   std::size_t errors = 0;
   for (bool more = true; more && errors < most_errors;) {
     try {
@@ -293,7 +293,7 @@ void check_queue_reader(const std::string& content, const texts& expected,
   }
 }
 
-TEST_CASE("queue_reader: a loop that logs EIO and continues reads every record once") {
+TEST_CASE("filename_queue_reader: a loop that logs EIO and continues reads every record once") {
   const texts some = some_texts(100);
   check_queue_reader<leat::line_reader>(leat_test::joined(some), some);
   check_queue_reader<leat::tfrecord_reader>(tfrecords(some), some);
@@ -303,7 +303,7 @@ TEST_CASE("queue_reader: a loop that logs EIO and continues reads every record o
   check_queue_reader<leat::whole_file_reader>(whole, {whole});
 }
 
-TEST_CASE("queue_reader: a loop that logs a repeating error and continues does not spin") {
+TEST_CASE("filename_queue_reader: a loop that logs a repeating error and continues does not spin") {
   world w(7);
   std::string content = tfrecords(some_texts(10));
   content[20] ^= 1;
@@ -312,7 +312,7 @@ TEST_CASE("queue_reader: a loop that logs a repeating error and continues does n
     leat::fifo_queue<std::string> names(1, "names");
     static_cast<void>(names.try_push("/data"));
     names.close();
-    leat::queue_reader<leat::tfrecord_reader> reader(names);
+    leat::filename_queue_reader<leat::tfrecord_reader> reader(names);
     const leat::time_point begin = here.now();
     for (int i = 0; i < 30; ++i) {
       const bool failed = co_await code_of(reader.read()) == errc::data_loss;

@@ -80,7 +80,8 @@ class loaded_file {
 /// as has_capacity() returns true.
 ///
 /// Use a file_prefetcher to read many files at full speed. Use a whole_file_reader to read one file
-/// as a record, with a key, a state, compression and a corruption policy, as a queue_reader needs.
+/// as a record, with a key, a state, compression and a corruption policy, as a
+/// filename_queue_reader needs.
 ///
 /// A file is read up to the size that it had when it was opened. A directory, a pipe or a device
 /// counts as a file that cannot be read, with an error of its own. If descriptors are scarce, fewer

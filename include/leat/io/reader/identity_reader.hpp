@@ -20,7 +20,7 @@ struct identity_reader_options {
 
 /// A reader that delivers the name of its file as the only record and does not open the file.
 ///
-/// Use it with a queue_reader if a pipeline needs only the names.
+/// Use it with a filename_queue_reader if a pipeline needs only the names.
 ///
 /// Thread safety: thread-bound. TensorFlow: IdentityReader.
 class identity_reader {

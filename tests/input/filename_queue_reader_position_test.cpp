@@ -1,13 +1,13 @@
 // The record positions that a reader with a queue of file names reports.
 
-#include "input/queue_reader_support.hpp"
+#include "input/filename_queue_reader_support.hpp"
 #include "leat/io/reader/fixed_length_reader.hpp"
 #include "support/leat_test.hpp"
 #include "support/records/zlib_oracle.hpp"
 
-using namespace queue_reader_test;
+using namespace filename_queue_reader_test;
 
-namespace queue_reader_position_test {
+namespace filename_queue_reader_position_test {
 
 std::string text_of(std::string_view key, leat::record_position at) {
   return std::string(key) + " " + std::string(at.path) + " " + std::to_string(at.offset) + " " +
@@ -33,7 +33,7 @@ template <class Reader>
 task<names> read_one_by_one(std::string path, typename Reader::options_type options) {
   names_queue q(1);
   co_await fill(q, path);
-  leat::queue_reader<Reader> reader(q, options);
+  leat::filename_queue_reader<Reader> reader(q, options);
   names all;
   while (auto r = co_await reader.read()) {
     const keyed_record moved = std::move(*r);  // the path moves too
@@ -46,7 +46,7 @@ template <class Reader>
 task<names> read_some(std::string path, typename Reader::options_type options) {
   names_queue q(1);
   co_await fill(q, path);
-  leat::queue_reader<Reader> reader(q, options);
+  leat::filename_queue_reader<Reader> reader(q, options);
   names all;
   for (;;) {
     auto some = co_await reader.read_up_to(4);
@@ -71,7 +71,7 @@ void check_places(const std::string& content, typename Reader::options_type opti
   });
 }
 
-TEST_CASE("queue_reader: every record has a path, an offset and an index") {
+TEST_CASE("filename_queue_reader: every record has a path, an offset and an index") {
   const std::string records = tfrecord_file(6);
   check_places<leat::tfrecord_reader>(records, {}, "/a:120 /a 120 5");
   leat::tfrecord_reader_options zlib;
@@ -87,4 +87,4 @@ TEST_CASE("queue_reader: every record has a path, an offset and an index") {
   check_places<leat::identity_reader>("", {}, "/a /a 0 0");
 }
 
-}  // namespace queue_reader_position_test
+}  // namespace filename_queue_reader_position_test

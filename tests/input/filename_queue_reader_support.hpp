@@ -3,7 +3,7 @@
 #include <functional>
 #include <sstream>
 
-#include "leat/input/queue_reader.hpp"
+#include "leat/input/filename_queue_reader.hpp"
 #include "leat/io/reader/identity_reader.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
@@ -11,17 +11,17 @@
 #include "leat/sim/world/world.hpp"
 #include "support/leat_test.hpp"
 
-// Common parts of the tests of queue_reader.
-namespace queue_reader_test {
+// Common parts of the tests of filename_queue_reader.
+namespace filename_queue_reader_test {
 
 using leat::keyed_record;
 using leat::sim::world;
 using names = std::vector<std::string>;
 using names_queue = leat::fifo_queue<std::string>;
-using lines = leat::queue_reader<leat::line_reader>;
-using identities = leat::queue_reader<leat::identity_reader>;
-using wholes = leat::queue_reader<leat::whole_file_reader>;
-using tfrecords = leat::queue_reader<leat::tfrecord_reader>;
+using lines = leat::filename_queue_reader<leat::line_reader>;
+using identities = leat::filename_queue_reader<leat::identity_reader>;
+using wholes = leat::filename_queue_reader<leat::whole_file_reader>;
+using tfrecords = leat::filename_queue_reader<leat::tfrecord_reader>;
 
 // Runs a body in a simulated world with some files.
 inline void in_world(std::function<task<>(world&)> body, std::uint64_t seed = 1,
@@ -72,4 +72,4 @@ inline std::string tfrecord_file(int records) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-}  // namespace queue_reader_test
+}  // namespace filename_queue_reader_test

@@ -1,14 +1,14 @@
 // A reader with a queue of names resumes from its own state or from the state of another reader.
 
-#include "input/queue_reader_support.hpp"
+#include "input/filename_queue_reader_support.hpp"
 #include "leat/io/reader/fixed_length_reader.hpp"
 #include "support/effort.hpp"
 #include "support/leat_test.hpp"
 #include "support/records/zlib_oracle.hpp"
 
-using namespace queue_reader_test;
+using namespace filename_queue_reader_test;
 
-namespace queue_reader_resume_test {
+namespace filename_queue_reader_resume_test {
 
 // Reads `skip` records with one reader, and the rest with another one that restores the state.
 template <class Reader>
@@ -17,12 +17,12 @@ task<names> read_in_two(std::string files, typename Reader::options_type options
   names_queue q(9);
   co_await fill(q, files);
   names all;
-  leat::queue_reader<Reader> first(q, options);
+  leat::filename_queue_reader<Reader> first(q, options);
   for (std::size_t i = 0; i < skip; ++i) {
     auto r = co_await first.read();
     if (r) all.push_back(r->key + "=" + r->value);
   }
-  leat::queue_reader<Reader> second(q, options);
+  leat::filename_queue_reader<Reader> second(q, options);
   second.restore_state(first.serialize_state());
   CHECK(second.serialize_state() == first.serialize_state());
   for (;;) {
@@ -74,7 +74,7 @@ void check_resume(const std::string& content, const std::string& empty,
 
 // Unlike leat, TensorFlow's readers of lines, fixed-length records and TFRecords refuse to restore
 // a state.
-TEST_CASE("queue_reader: each format resumes after any record, compressed or not") {
+TEST_CASE("filename_queue_reader: each format resumes after any record, compressed or not") {
   check_resume<leat::tfrecord_reader>(tfrecord_file(10), "", {}, 20);
   std::string text;
   for (int i = 0; i < 12; ++i) text += std::string(static_cast<std::size_t>(3 * i), '.') + "\r\n";
@@ -102,17 +102,18 @@ void check_stopped_resume(const std::string& content, typename Reader::options_t
           names found;
           std::string state;
           for (bool more = true; more;) {
-            leat::queue_reader<Reader> reader(q, options);
+            leat::filename_queue_reader<Reader> reader(q, options);
             if (!state.empty()) reader.restore_state(state);
             task_group group;
-            group.spawn([](leat::queue_reader<Reader>& r, names& out, bool& again) -> task<> {
-              for (;;) {
-                auto some = co_await r.read_up_to(2);
-                if (!some) break;
-                for (const keyed_record& record : *some) out.push_back(record.key);
-              }
-              again = false;
-            }(reader, found, more));
+            group.spawn(
+                [](leat::filename_queue_reader<Reader>& r, names& out, bool& again) -> task<> {
+                  for (;;) {
+                    auto some = co_await r.read_up_to(2);
+                    if (!some) break;
+                    for (const keyed_record& record : *some) out.push_back(record.key);
+                  }
+                  again = false;
+                }(reader, found, more));
             co_await leat::sleep_for(std::chrono::microseconds(50 + w.random().uniform_below(900)));
             group.request_stop();
             co_await group.join();
@@ -125,7 +126,7 @@ void check_stopped_resume(const std::string& content, typename Reader::options_t
   }
 }
 
-TEST_CASE("queue_reader: a state restored in another reader loses and repeats no record") {
+TEST_CASE("filename_queue_reader: a state restored in another reader loses and repeats no record") {
   leat::tfrecord_reader_options options;
   options.read.chunk_size = 60;
   check_stopped_resume<leat::tfrecord_reader>(tfrecord_file(6), options, 18);
@@ -145,7 +146,7 @@ TEST_CASE("queue_reader: a state restored in another reader loses and repeats no
   check_stopped_resume<leat::identity_reader>("", {}, 3);
 }
 
-LEAT_WORLD_TEST("queue_reader: does not resume in a file that has changed") {
+LEAT_WORLD_TEST("filename_queue_reader: does not resume in a file that has changed") {
   w.files().write_file("/a", tfrecord_file(10));
   names_queue q(9);
   co_await fill(q, "/a");
@@ -159,7 +160,7 @@ LEAT_WORLD_TEST("queue_reader: does not resume in a file that has changed") {
   CHECK(contains(said, "it had 240 bytes and has 265"));
 }
 
-LEAT_WORLD_TEST("queue_reader: does not resume in a stream") {
+LEAT_WORLD_TEST("filename_queue_reader: does not resume in a stream") {
   w.files().make_pipe("/dev/stdin");
   w.files().write_pipe("/dev/stdin", tfrecord_file(10));
   names_queue q(9);
@@ -231,10 +232,10 @@ void check_stopped(task<> (*way)(tfrecords&, names&, bool&)) {
   }
 }
 
-TEST_CASE("queue_reader: a stop at any point loses no file name and no record") {
+TEST_CASE("filename_queue_reader: a stop at any point loses no file name and no record") {
   check_stopped(read_single);
   check_stopped(read_lists);
   check_stopped(read_batches);
 }
 
-}  // namespace queue_reader_resume_test
+}  // namespace filename_queue_reader_resume_test

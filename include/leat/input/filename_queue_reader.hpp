@@ -23,6 +23,7 @@
 #include "leat/base/internal/exclusive_use.hpp"
 #include "leat/coordination/internal/pop_from_producer.hpp"
 #include "leat/files/file_backend.hpp"
+#include "leat/input/keyed_record.hpp"
 #include "leat/input/reader_state.hpp"
 #include "leat/io/reader/corruption.hpp"
 #include "leat/io/reader/quarantine_log.hpp"
@@ -31,25 +32,9 @@
 
 namespace leat {
 
-/// A record with its position and its key, in the format of TensorFlow's readers.
-struct keyed_record {
-  std::string key;  ///< path and position: "a.tfrecord:48", "a.txt:7"; see the reader's key()
-  /// The bytes of the record.
-  std::string value;
-  std::size_t path_size = 0;  ///< number of bytes of the path, with which the key begins
-  std::uint64_t offset = 0;   ///< as record_position::offset
-  std::uint64_t index = 0;    ///< as record_position::index
-
-  /// Returns the position of the record. Its path is a view of `key`, valid until `key` changes.
-  [[nodiscard]] record_position position() const noexcept {
-    return {std::string_view(key).substr(0, path_size), offset, index};
-  }
-  friend bool operator==(const keyed_record&, const keyed_record&) = default;
-};
-
 /// A reader of the records of files, one file after another, whose names it removes from a queue.
 ///
-///     leat::queue_reader<leat::line_reader> reader(producer.queue());
+///     leat::filename_queue_reader<leat::line_reader> reader(producer.queue());
 ///     while (auto record = co_await reader.read()) use(record->key, record->value);
 ///
 /// The input ends when the queue is closed and has no more names. Files without records are
@@ -85,16 +70,17 @@ struct keyed_record {
 ///                thread-safe and never wait.
 /// TensorFlow: ReaderBase.
 template <class Reader, class Queue = fifo_queue<std::string>>
-class queue_reader {
+class filename_queue_reader {
  public:
   using options_type = typename Reader::options_type;
   using batch_type = typename Reader::batch_type;
 
   /// Creates a reader, which error messages call `name`. The queue must outlive the reader.
-  explicit queue_reader(Queue& files, options_type options = {}, std::string name = "queue_reader")
+  explicit filename_queue_reader(Queue& files, options_type options = {},
+                                 std::string name = "filename_queue_reader")
       : files_(files), options_(std::move(options)), name_(std::move(name)) {}
-  queue_reader(const queue_reader&) = delete;
-  queue_reader& operator=(const queue_reader&) = delete;
+  filename_queue_reader(const filename_queue_reader&) = delete;
+  filename_queue_reader& operator=(const filename_queue_reader&) = delete;
 
   /// Returns the next record, or an empty optional at the end of the input.
   ///
@@ -393,5 +379,10 @@ class queue_reader {
   std::atomic<std::uint64_t> reports_{0};
   std::atomic<std::uint64_t> left_over_{0};
 };
+
+/// The name of filename_queue_reader in version 0.2.
+template <class Reader, class Queue = fifo_queue<std::string>>
+using queue_reader [[deprecated("write leat::filename_queue_reader")]] =
+    filename_queue_reader<Reader, Queue>;
 
 }  // namespace leat

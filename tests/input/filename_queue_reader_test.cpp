@@ -1,21 +1,21 @@
 // Readers with a queue of names.
 
-#include "leat/input/queue_reader.hpp"
+#include "leat/input/filename_queue_reader.hpp"
 
-#include "input/queue_reader_support.hpp"
+#include "input/filename_queue_reader_support.hpp"
 #include "leat/coordination.hpp"
 #include "leat/input.hpp"
 #include "support/leat_test.hpp"
 
-namespace queue_reader_test {
+namespace filename_queue_reader_test {
 
-using namespace queue_reader_test;
+using namespace filename_queue_reader_test;
 
 // --------------------------------------------------------------------------------- the contract
 
-// Unlike TensorFlow's, every reader can save its state: see queue_reader_resume_test.cpp.
+// Unlike TensorFlow's, every reader can save its state: see filename_queue_reader_resume_test.cpp.
 
-LEAT_TEST("queue_reader: counts records and files") {
+LEAT_TEST("filename_queue_reader: counts records and files") {
   names_queue q(99);
   identities reader(q);
   co_await fill(q, "A B C");
@@ -34,7 +34,7 @@ LEAT_TEST("queue_reader: counts records and files") {
   CHECK(q.size() == 0);
 }
 
-LEAT_TEST("queue_reader: accepts file names while it reads") {
+LEAT_TEST("filename_queue_reader: accepts file names while it reads") {
   names_queue q(99);
   identities reader(q);
   for (int round = 0; round < 3; ++round) {
@@ -45,7 +45,7 @@ LEAT_TEST("queue_reader: accepts file names while it reads") {
   CHECK(co_await next_value(reader) == "the end");
 }
 
-LEAT_TEST("queue_reader: saves and restores a state with stable bytes") {
+LEAT_TEST("filename_queue_reader: saves and restores a state with stable bytes") {
   names_queue q(99);
   identities reader(q);
   co_await fill(q, "X Y Z", false);
@@ -63,7 +63,7 @@ LEAT_TEST("queue_reader: saves and restores a state with stable bytes") {
   CHECK(reader.num_records_produced() == 3);
 }
 
-TEST_CASE("queue_reader: invalid state bytes change nothing") {
+TEST_CASE("filename_queue_reader: invalid state bytes change nothing") {
   names_queue q(1);
   identities reader(q, {}, "my reader");
   const std::string good("\x08\x01\x10\x01\x18\x01\x22\x01X");
@@ -94,7 +94,7 @@ TEST_CASE("queue_reader: invalid state bytes change nothing") {
   }
 }
 
-LEAT_TEST("queue_reader: reset forgets the current file, not the queue") {
+LEAT_TEST("filename_queue_reader: reset forgets the current file, not the queue") {
   names_queue q(99);
   identities reader(q);
   co_await fill(q, "X Y Z", false);
@@ -109,7 +109,8 @@ LEAT_TEST("queue_reader: reset forgets the current file, not the queue") {
   CHECK(co_await next_value(reader) == "K");
 }
 
-LEAT_WORLD_TEST("queue_reader: a missing file is an error that names it, then the next follows") {
+LEAT_WORLD_TEST(
+    "filename_queue_reader: a missing file is an error that names it, then the next follows") {
   w.files().write_file("/good", "one\ntwo\n");
   names_queue q(9);
   co_await fill(q, "/missing /good");
@@ -119,7 +120,7 @@ LEAT_WORLD_TEST("queue_reader: a missing file is an error that names it, then th
   CHECK(co_await next_key(reader) == "/good:1");
 }
 
-LEAT_WORLD_TEST("queue_reader: skips a missing file according to the policy") {
+LEAT_WORLD_TEST("filename_queue_reader: skips a missing file according to the policy") {
   w.files().write_file("/good", "one\n");
   names_queue q(9);
   co_await fill(q, "/missing /good /gone");
@@ -136,7 +137,7 @@ LEAT_WORLD_TEST("queue_reader: skips a missing file according to the policy") {
   CHECK(reader.reports() == 2);
 }
 
-LEAT_WORLD_TEST("queue_reader: max_reports counts over all files") {
+LEAT_WORLD_TEST("filename_queue_reader: max_reports counts over all files") {
   std::string damaged = tfrecord_file(3);
   damaged[30] ^= 1;
   names_queue q(9);
@@ -155,7 +156,7 @@ LEAT_WORLD_TEST("queue_reader: max_reports counts over all files") {
   CHECK(contains(said, "/c, record 1"));
 }
 
-LEAT_WORLD_TEST("queue_reader: counts a file when its end is reached") {
+LEAT_WORLD_TEST("filename_queue_reader: counts a file when its end is reached") {
   w.files().write_file("/a", "one\ntwo\n");
   names_queue q(9);
   co_await fill(q, "/a");
@@ -167,7 +168,7 @@ LEAT_WORLD_TEST("queue_reader: counts a file when its end is reached") {
   CHECK(reader.num_work_units_completed() == 1);
 }
 
-LEAT_WORLD_TEST("queue_reader: read_up_to returns records of one file") {
+LEAT_WORLD_TEST("filename_queue_reader: read_up_to returns records of one file") {
   w.files().write_file("/six", tfrecord_file(6));
   w.files().write_file("/two", tfrecord_file(2));
   names_queue q(9);
@@ -187,7 +188,7 @@ LEAT_WORLD_TEST("queue_reader: read_up_to returns records of one file") {
   CHECK(reader.num_records_produced() == 8);
 }
 
-LEAT_TEST("queue_reader: refuses a negative count and changes nothing") {
+LEAT_TEST("filename_queue_reader: refuses a negative count and changes nothing") {
   names_queue q(9);
   co_await fill(q, "A B");
   identities reader(q, {}, "my reader");
@@ -201,7 +202,8 @@ LEAT_TEST("queue_reader: refuses a negative count and changes nothing") {
   CHECK(co_await next_value(reader) == "A");
 }
 
-LEAT_WORLD_TEST("queue_reader: read_up_to returns at most the count and in total all records") {
+LEAT_WORLD_TEST(
+    "filename_queue_reader: read_up_to returns at most the count and in total all records") {
   names expected;
   for (const char* name : {"/0", "/1"}) {
     w.files().write_file(name, tfrecord_file(7));
@@ -222,7 +224,7 @@ LEAT_WORLD_TEST("queue_reader: read_up_to returns at most the count and in total
   CHECK(found == expected);
 }
 
-LEAT_WORLD_TEST("queue_reader: read_up_to returns its records, and the next call fails") {
+LEAT_WORLD_TEST("filename_queue_reader: read_up_to returns its records, and the next call fails") {
   std::string damaged = tfrecord_file(4);
   damaged[2 * 24 + 14] ^= 1;
   w.files().write_file("/a", damaged);
@@ -239,7 +241,7 @@ LEAT_WORLD_TEST("queue_reader: read_up_to returns its records, and the next call
   }
 }
 
-LEAT_TEST("queue_reader: a reader that waits for a name does not block others") {
+LEAT_TEST("filename_queue_reader: a reader that waits for a name does not block others") {
   names_queue queues[3] = {names_queue(1), names_queue(1), names_queue(1)};
   std::string order;
   task_group group;
@@ -259,7 +261,7 @@ LEAT_TEST("queue_reader: a reader that waits for a name does not block others") 
   CHECK(order == "210");
 }
 
-LEAT_TEST("queue_reader: counters are available while it waits for a name") {
+LEAT_TEST("filename_queue_reader: counters are available while it waits for a name") {
   names_queue q(1);
   identities reader(q);
   task_group group;
@@ -290,7 +292,7 @@ task<bool> read_one(lines& reader, leat::fifo_queue<std::string>& to) {
   co_return co_await to.push(std::move(r->value));
 }
 
-TEST_CASE("queue_reader: the consumer receives the error of a missing file") {
+TEST_CASE("filename_queue_reader: the consumer receives the error of a missing file") {
   for (const bool coordinated : {true, false}) {
     in_world([&](world& w) -> task<> {
       w.files().write_file("/good", "one\n");
@@ -323,7 +325,7 @@ TEST_CASE("queue_reader: the consumer receives the error of a missing file") {
 
 // ---------------------------------------------------------------------------------- D. lines
 
-TEST_CASE("queue_reader: reads lines of two files with their keys") {
+TEST_CASE("filename_queue_reader: reads lines of two files with their keys") {
   for (const std::string end : {"\n", "\r\n"}) {
     for (const std::size_t header : {0U, 1U}) {
       in_world([&](world& w) -> task<> {
@@ -353,7 +355,7 @@ TEST_CASE("queue_reader: reads lines of two files with their keys") {
   }
 }
 
-LEAT_WORLD_TEST("queue_reader: skips and counts files without records") {
+LEAT_WORLD_TEST("filename_queue_reader: skips and counts files without records") {
   w.files().write_file("/empty", "");
   w.files().write_file("/two", "1\n2\n");
   w.files().write_file("/seven", "1\n2\n3\n4\n5\n6\n7\n");
@@ -369,7 +371,7 @@ LEAT_WORLD_TEST("queue_reader: skips and counts files without records") {
 
 // ------------------------------------------------------------------------------ F. whole files
 
-LEAT_WORLD_TEST("queue_reader: reads complete files") {
+LEAT_WORLD_TEST("filename_queue_reader: reads complete files") {
   const names contents = {"One\na\nb\n", "Two\nC\nD", "Three x, y, z"};
   names_queue q(9);
   wholes reader(q);
@@ -385,7 +387,7 @@ LEAT_WORLD_TEST("queue_reader: reads complete files") {
   CHECK(co_await next_value(reader) == "the end");
 }
 
-LEAT_WORLD_TEST("queue_reader: restores the state of a whole_file_reader") {
+LEAT_WORLD_TEST("filename_queue_reader: restores the state of a whole_file_reader") {
   w.files().write_file("/0", "zero");
   names_queue q(9);
   co_await fill(q, "/0");
@@ -397,7 +399,7 @@ LEAT_WORLD_TEST("queue_reader: restores the state of a whole_file_reader") {
   CHECK(second.num_work_units_completed() == 1);
 }
 
-LEAT_WORLD_TEST("queue_reader: a producer that was never started is an error after 60 s") {
+LEAT_WORLD_TEST("filename_queue_reader: a producer that was never started is an error after 60 s") {
   w.files().write_file("/a", "one\n");
   std::vector<std::string> all(1, "/a");
   leat::producer_options options;
@@ -417,7 +419,7 @@ LEAT_WORLD_TEST("queue_reader: a producer that was never started is an error aft
   co_await coord.join();
 }
 
-LEAT_WORLD_TEST("queue_reader: a producer may be started during the wait") {
+LEAT_WORLD_TEST("filename_queue_reader: a producer may be started during the wait") {
   w.files().write_file("/a", "one\n");
   std::vector<std::string> all(1, "/a");
   leat::producer_options options;
@@ -435,7 +437,7 @@ LEAT_WORLD_TEST("queue_reader: a producer may be started during the wait") {
   co_await coord.join();
 }
 
-LEAT_WORLD_TEST("queue_reader: waits without a limit for a queue without a producer") {
+LEAT_WORLD_TEST("filename_queue_reader: waits without a limit for a queue without a producer") {
   w.files().write_file("/a", "one\n");
   names_queue names(1, "names");
   task_group group;
@@ -448,4 +450,4 @@ LEAT_WORLD_TEST("queue_reader: waits without a limit for a queue without a produ
   co_await group.join();
 }
 
-}  // namespace queue_reader_test
+}  // namespace filename_queue_reader_test

@@ -3,15 +3,15 @@
 #include <new>
 #include <source_location>
 
-#include "input/queue_reader_support.hpp"
+#include "input/filename_queue_reader_support.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/io/reader/fixed_length_reader.hpp"
 #include "support/leat_test.hpp"
 #include "support/turns.hpp"
 
-using namespace queue_reader_test;
+using namespace filename_queue_reader_test;
 
-namespace queue_reader_damage_test {
+namespace filename_queue_reader_damage_test {
 
 leat::line_reader_options skip_files() {
   leat::line_reader_options options;
@@ -19,7 +19,7 @@ leat::line_reader_options skip_files() {
   return options;
 }
 
-LEAT_WORLD_TEST("queue_reader: an invalid option is not reported as a corrupt file") {
+LEAT_WORLD_TEST("filename_queue_reader: an invalid option is not reported as a corrupt file") {
   for (const char* name : {"/a", "/b", "/c"}) w.files().write_file(name, "one\n");
   names_queue q(9);
   co_await fill(q, "/a /b /c");
@@ -34,7 +34,7 @@ LEAT_WORLD_TEST("queue_reader: an invalid option is not reported as a corrupt fi
   CHECK(q.size() == 2);
 }
 
-TEST_CASE("queue_reader: ends the turn while it skips names that never wait") {
+TEST_CASE("filename_queue_reader: ends the turn while it skips names that never wait") {
   leat_test::slow_call call;
   leat::block_on([](leat_test::slow_call& report) -> task<> {
     names_queue q(leat::unbounded);
@@ -49,7 +49,7 @@ TEST_CASE("queue_reader: ends the turn while it skips names that never wait") {
   CHECK(call.turns() >= 5);
 }
 
-TEST_CASE("queue_reader: a file waits until there are descriptors") {
+TEST_CASE("filename_queue_reader: a file waits until there are descriptors") {
   leat::sim::world_options few;
   few.files.max_open_files = 2;  // one being read and one being closed
   for (const leat::line_reader_options& options : {leat::line_reader_options{}, skip_files()}) {
@@ -92,11 +92,11 @@ struct large_reader : leat::line_reader {
   }
 };
 
-LEAT_WORLD_TEST("queue_reader: a file waits until there is memory") {
+LEAT_WORLD_TEST("filename_queue_reader: a file waits until there is memory") {
   w.files().write_file("/a", "one\n");
   names_queue q(9);
   co_await fill(q, "/a");
-  leat::queue_reader<large_reader> reader(q, skip_files());
+  leat::filename_queue_reader<large_reader> reader(q, skip_files());
   large_reader::missing = 2;
   for (int i = 0; i < 2; ++i) {
     CHECK(co_await throws<std::bad_alloc>(reader.read()));
@@ -121,13 +121,13 @@ struct keyless_reader : leat::line_reader {
   }
 };
 
-LEAT_WORLD_TEST("queue_reader: read_up_to loses no record if memory runs out") {
+LEAT_WORLD_TEST("filename_queue_reader: read_up_to loses no record if memory runs out") {
   w.files().write_file("/a", "0\n1\n2\n3\n4\n5\n6\n7\n");
   names_queue q(9);
   co_await fill(q, "/a");
   leat::line_reader_options options;
   options.read.chunk_size = 4;
-  leat::queue_reader<keyless_reader> reader(q, options);
+  leat::filename_queue_reader<keyless_reader> reader(q, options);
   keyless_reader::missing = {0, 3, 6};
   std::vector<std::string> lists;
   for (;;) {
@@ -145,7 +145,7 @@ LEAT_WORLD_TEST("queue_reader: read_up_to loses no record if memory runs out") {
   CHECK(lists == std::vector<std::string>{"no memory", "012", "345", "67"});
 }
 
-TEST_CASE("queue_reader: a stop ends read_up_to and does not affect the next call") {
+TEST_CASE("filename_queue_reader: a stop ends read_up_to and does not affect the next call") {
   int cut = 0;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     in_world(
@@ -178,7 +178,7 @@ TEST_CASE("queue_reader: a stop ends read_up_to and does not affect the next cal
   CHECK(cut > 0);
 }
 
-LEAT_WORLD_TEST("queue_reader: skips names that no file can have") {
+LEAT_WORLD_TEST("filename_queue_reader: skips names that no file can have") {
   w.files().write_file("/a", "one\n");
   names_queue q(9);
   co_await q.push(std::string("/a\0b", 4));
@@ -203,7 +203,7 @@ leat::tfrecord_reader_options at_most(std::uint64_t reports) {
   return options;
 }
 
-TEST_CASE("queue_reader: max_reports continues to count after a restore") {
+TEST_CASE("filename_queue_reader: max_reports continues to count after a restore") {
   for (int taken = 1; taken <= 5; ++taken) {
     in_world([&](world& w) -> task<> {
       for (const char* name : {"/a", "/b", "/c"}) w.files().write_file(name, damaged_file());
@@ -226,7 +226,7 @@ TEST_CASE("queue_reader: max_reports continues to count after a restore") {
   }
 }
 
-LEAT_WORLD_TEST("queue_reader: missing files count after a restore") {
+LEAT_WORLD_TEST("filename_queue_reader: missing files count after a restore") {
   w.files().write_file("/a", "one\n");
   names_queue q(9);
   co_await fill(q, "/missing /a /gone");
@@ -241,7 +241,7 @@ LEAT_WORLD_TEST("queue_reader: missing files count after a restore") {
   CHECK(contains(said, "/gone"));
 }
 
-TEST_CASE("queue_reader: counts bytes of partial records over all files") {
+TEST_CASE("filename_queue_reader: counts bytes of partial records over all files") {
   for (std::size_t taken = 0; taken <= 5; ++taken) {
     in_world([&](world& w) -> task<> {
       for (const char* name : {"/a", "/b"}) w.files().write_file(name, "abcdefgh");
@@ -249,10 +249,10 @@ TEST_CASE("queue_reader: counts bytes of partial records over all files") {
       co_await fill(q, "/a /b");
       leat::fixed_length_reader_options options;
       options.record_size = 3;
-      leat::queue_reader<leat::fixed_length_reader> first(q, options);
+      leat::filename_queue_reader<leat::fixed_length_reader> first(q, options);
       for (std::size_t i = 0; i < taken; ++i) static_cast<void>(co_await first.read());
       CHECK(first.left_over() == (taken < 3 ? 0U : taken < 5 ? 2U : 4U));
-      leat::queue_reader<leat::fixed_length_reader> second(q, options);
+      leat::filename_queue_reader<leat::fixed_length_reader> second(q, options);
       second.restore_state(first.serialize_state());
       while (co_await second.read()) {
       }
@@ -261,7 +261,7 @@ TEST_CASE("queue_reader: counts bytes of partial records over all files") {
   }
 }
 
-LEAT_WORLD_TEST("queue_reader: counts the bytes of a tolerated tail") {
+LEAT_WORLD_TEST("filename_queue_reader: counts the bytes of a tolerated tail") {
   const std::string whole = tfrecord_file(2);
   w.files().write_file("/a", whole.substr(0, whole.size() - 4));
   names_queue q(9);
@@ -275,4 +275,4 @@ LEAT_WORLD_TEST("queue_reader: counts the bytes of a tolerated tail") {
   CHECK(reader.reports() == 0);
 }
 
-}  // namespace queue_reader_damage_test
+}  // namespace filename_queue_reader_damage_test
