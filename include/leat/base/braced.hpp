@@ -91,21 +91,24 @@ struct braced_source<std::function<void(Args...)>, From> {
 ///
 ///     co_await leat::saver::open(directory, what, {.basename = "best", .left_out = {"input"}});
 ///
-/// g++ 12 miscompiles aggregates in such an expression. It constructs each member outside the
-/// aggregate, copies its bytes into the aggregate without calling a constructor, and destroys both,
-/// the copy first. A braced<T> stores its own address and so recognises that it is such a copy. The
-/// copy owns nothing and destroys nothing. Copying or moving from it uses the constructed object,
-/// which still exists. Other compilers make no such copies.
+/// g++ 12 miscompiles aggregates in such an expression (GCC bug 101976, fixed in 13). It constructs
+/// each member outside the aggregate, copies its bytes into the aggregate without calling a
+/// constructor, and destroys both, the copy first. A braced<T> stores its own address and so
+/// recognises that it is such a copy. The copy owns nothing and destroys nothing. Copying or moving
+/// from it uses the constructed object, which still exists. clang makes no such copies. The type is
+/// the same with every compiler, because a library and a program from different compilers must have
+/// the same layout of options.
 ///
 /// The frame of a coroutine that accepts options by value contains real objects. A function that is
 /// not a coroutine must move such options to a variable before it uses them.
 ///
 /// Lists are written as for T: `{"a", "b"}`. A list of structs can have at most 16 elements in
 /// braces; pass a longer list as a variable. A list has no constructor for a std::initializer_list,
-/// because g++ 12 rejects one inside `co_await` ("array used as initializer").
+/// because g++ 12.2 rejects one inside `co_await` ("array used as initializer", GCC bug 103871).
 ///
 /// A function can only be called through a const object. A function type that returns void does not
-/// accept a coroutine, because the coroutine would never be awaited.
+/// accept a coroutine, because the coroutine would never be awaited. g++ 12 destroys a lambda twice
+/// if it captures a value and is written inside `co_await`: store it in a variable first.
 ///
 /// Thread safety: the thread safety of T.
 template <class T>
