@@ -117,7 +117,7 @@ bool scheduler::run_posted_items() noexcept {
 }
 
 void task_scope::drop_stop_notice(work_item& item) noexcept {
-  auto& self = static_cast<stop_notice&>(item);
+  auto& self = static_cast<detail::stop_notice&>(item);
   scheduler& where = *self.sched;
   {
     const detail::biased_lock lock(self.scope->mutex_);

@@ -60,7 +60,7 @@ inline void task_scope::wake_all(condition_wait* w) noexcept {
 }
 
 void task_scope::run_stop_notice(work_item& item) noexcept {
-  auto& self = static_cast<stop_notice&>(item);
+  auto& self = static_cast<detail::stop_notice&>(item);
   scheduler& where = *self.sched;
   if (self.scope->cancel_wait_batch(self)) {
     where.post(self);
@@ -72,7 +72,7 @@ void task_scope::run_stop_notice(work_item& item) noexcept {
 
 bool task_scope::owns_stop_notice(const work_item& item) const noexcept {
   return item.run_ == &task_scope::run_stop_notice &&
-         static_cast<const stop_notice&>(item).scope == this;
+         static_cast<const detail::stop_notice&>(item).scope == this;
 }
 
 // Returns the thread that will use a new scope alone, or null if several may use it.
@@ -131,7 +131,7 @@ void task_scope::remove_slowly() noexcept {
 void task_scope::free_parts() noexcept LEAT_NO_ANALYSIS {
   delete[] name_;
   delete stop_;
-  for (stop_notice* n = stop_notice_.following; n;) delete std::exchange(n, n->following);
+  for (detail::stop_notice* n = stop_notice_.following; n;) delete std::exchange(n, n->following);
 }
 
 // A stop of the parent that is in progress also holds the scope.
@@ -163,7 +163,7 @@ bool task_scope::begin_stop(bool with_parent) noexcept {
   if (stopped_.load(std::memory_order_relaxed)) return false;
   stopped_with_parent_ = with_parent;
   stopped_.store(true, std::memory_order_release);  // pairs with stop_requested()
-  for (stop_notice* n = &stop_notice_; n; n = n->following) {
+  for (detail::stop_notice* n = &stop_notice_; n; n = n->following) {
     n->begins = true;
     if (n->tasks == 0 || std::exchange(n->is_posted, true)) continue;
     n->is_due = true;
@@ -182,7 +182,7 @@ void task_scope::finish_stop() noexcept {
   std::stop_source source(std::nostopstate);
   {
     const detail::biased_lock lock(mutex_);
-    for (stop_notice* n = &stop_notice_; n; n = n->following) {
+    for (detail::stop_notice* n = &stop_notice_; n; n = n->following) {
       if (std::exchange(n->is_due, false)) notices.push_back(*n);
     }
     satisfied = take_satisfied();
@@ -193,7 +193,8 @@ void task_scope::finish_stop() noexcept {
     source.request_stop();
   }
   // Each notice has a hold on this scope and on its scheduler, which end when it has run.
-  while (work_item* item = notices.pop_front()) static_cast<stop_notice*>(item)->sched->post(*item);
+  while (work_item* item = notices.pop_front())
+    static_cast<detail::stop_notice*>(item)->sched->post(*item);
   wake_all(satisfied);
   remove_hold();
 }
@@ -249,7 +250,7 @@ void prefetch(const void* address) noexcept {
 }  // namespace
 
 // Returns true if there are more.
-bool task_scope::cancel_wait_batch(stop_notice& n) noexcept {
+bool task_scope::cancel_wait_batch(detail::stop_notice& n) noexcept {
   // Tasks of this scheduler end on this thread only, so their waits remain while the lock is
   // released.
   std::array<wait_operation*, 64> waits;
@@ -274,13 +275,13 @@ bool task_scope::cancel_wait_batch(stop_notice& n) noexcept {
 
 // ------------------------------------------------------------------------- tasks, begin and end
 
-inline task_scope::stop_notice* task_scope::find_stop_notice(const scheduler& s) noexcept {
-  stop_notice* n = &stop_notice_;
+inline detail::stop_notice* task_scope::find_stop_notice(const scheduler& s) noexcept {
+  detail::stop_notice* n = &stop_notice_;
   while (n && n->sched != &s) n = n->following;
   return n;
 }
 
-inline void task_scope::add_child(task_context& c, stop_notice& n) noexcept {
+inline void task_scope::add_child(task_context& c, detail::stop_notice& n) noexcept {
   ++tasks_;
   ++n.tasks;
   c.index_ |= ++spawned_;
@@ -292,7 +293,7 @@ inline void task_scope::add_child(task_context& c, stop_notice& n) noexcept {
 bool task_scope::add_if_known(task_context& c) noexcept {
   const detail::biased_lock lock(mutex_);
   if (!stop_notice_.sched) stop_notice_.sched = c.scheduler_;
-  stop_notice* const n = find_stop_notice(*c.scheduler_);
+  detail::stop_notice* const n = find_stop_notice(*c.scheduler_);
   if (n) add_child(c, *n);
   return n != nullptr;
 }
@@ -304,10 +305,10 @@ void task_scope::add_slowly(task_context& c) {
     void operator()(task_context* c) const noexcept { task_context::free(*c); }
   };
   std::unique_ptr<task_context, free_task> owned(&c);
-  auto fresh = std::make_unique<stop_notice>();
+  auto fresh = std::make_unique<detail::stop_notice>();
   fresh->sched = c.scheduler_;
   const detail::biased_lock lock(mutex_);
-  stop_notice* n = find_stop_notice(*c.scheduler_);  // two threads may have arrived here
+  detail::stop_notice* n = find_stop_notice(*c.scheduler_);  // two threads may have arrived here
   if (!n) {
     n = fresh.release();
     n->following = std::exchange(stop_notice_.following, n);
@@ -330,7 +331,7 @@ bool task_scope::has_task_on(const scheduler& s) const noexcept {
   if (scheduler::current() != &s || s.has_task_locals() || !mutex_.try_lock_as_owner()) {
     return false;
   }
-  stop_notice& n = stop_notice_;
+  detail::stop_notice& n = stop_notice_;
   void* const memory =
       !n.sched || n.sched == &s ? detail::take_free_frame(sizeof(task_context)) : nullptr;
   if (!memory) {
@@ -406,7 +407,7 @@ void detail::task_runner::finish_ended() noexcept {
 inline condition_wait* task_scope::remove_child(task_context& c) noexcept {
   (c.previous_ ? c.previous_->following_ : children_) = c.following_;
   if (c.following_) c.following_->previous_ = c.previous_;
-  stop_notice& n = *find_stop_notice(*c.scheduler_);
+  detail::stop_notice& n = *find_stop_notice(*c.scheduler_);
   --n.tasks;
   if (n.next == &c) [[unlikely]]
     n.set_next(c.following_);

@@ -2,12 +2,10 @@
 
 #include <atomic>
 #include <coroutine>
-#include <iosfwd>
 #include <source_location>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <tuple>
 
 #include "leat/async/operation_result.hpp"
 #include "leat/async/scheduler/timer_heap.hpp"
@@ -20,6 +18,8 @@ namespace leat {
 
 namespace detail {
 class select_state;
+template <class Operation>
+class select_branch;
 }  // namespace detail
 
 /// The awaitable of task_scope::wait_until(): waits for one of several conditions of a scope, with

@@ -23,6 +23,7 @@ class joint_scope;
 class promise_base;
 class scope_handover;
 class scope_registry;
+struct stop_notice;
 class task_local_node;
 std::string to_text(const work_item& item);
 }  // namespace detail
@@ -74,6 +75,7 @@ class task_context : private work_item {
   friend class detail::promise_base;
   friend class detail::scope_handover;
   friend class detail::scope_registry;
+  friend struct detail::stop_notice;
   friend std::string detail::to_text(const work_item& item);
 
   // The item is for the start alone. From then on run_ is null and next_ the operation on which the

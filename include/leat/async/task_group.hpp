@@ -5,7 +5,6 @@
 #include <source_location>
 #include <string_view>
 #include <system_error>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 

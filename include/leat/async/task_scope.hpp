@@ -4,16 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <iosfwd>
 #include <source_location>
 #include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <system_error>
-#include <tuple>
 #include <vector>
 
+#include "leat/async/detail/stop_notice.hpp"
 #include "leat/async/task_context.hpp"
 #include "leat/async/wait_operation.hpp"
 #include "leat/base/error.hpp"
@@ -31,9 +29,6 @@ class joint_scope;
 class scope_handover;
 class scope_registry;
 struct registry_shard;
-class select_state;
-template <class Operation>
-class select_branch;
 std::string to_text(const work_item& item);
 }  // namespace detail
 
@@ -206,29 +201,6 @@ class task_scope {
   friend class detail::dump_collector;
   friend class detail::scope_handover;
 
-  // Tells one scheduler that the scope was stopped. It walks the tasks of this scheduler, on its
-  // thread, in batches. A batch ends while its memory is still in the cache, and other tasks run
-  // between two batches. All members are guarded by the scope's mutex.
-  struct stop_notice : work_item {
-    // Continues at `c`, or at the first later task of this scheduler. Such a task ends on this
-    // thread, and finish() then advances to the next one.
-    void set_next(task_context* c) noexcept {
-      while (c && c->scheduler_ != sched) c = c->following_;
-      next = c;
-    }
-
-    task_scope* scope = nullptr;  // set when it is posted, as is run_
-    scheduler* sched = nullptr;   // null: not used yet; may be gone when `tasks` is 0
-    // If a stop is cleared and requested again while a notice is being delivered, the notice serves
-    // the second request: it cannot be in a run queue twice.
-    std::size_t tasks = 0;
-    task_context* next = nullptr;      // whose wait is to be cancelled
-    stop_notice* following = nullptr;  // of the same scope
-    bool is_posted = false;
-    bool is_due = false;  // and finish_stop() has yet to post it
-    bool begins = false;  // with the first task, whatever `next` is
-  };
-
   [[gnu::cold]] static char* copy_name(std::string_view name);
   // Owns `name`, which may be null.
   task_scope(std::string_view kind, char* name, task_id maker, task_context* stopped_with) noexcept;
@@ -269,12 +241,13 @@ class task_scope {
   // destroyed now. Returns how many it has found.
   [[nodiscard]] static std::size_t find_tasks_on(const scheduler& sched, bool pinned,
                                                  std::span<task_context*> found) noexcept;
-  [[nodiscard]] stop_notice* find_stop_notice(const scheduler& s) noexcept LEAT_REQUIRES(mutex_);
-  void add_child(task_context& c, stop_notice& n) noexcept LEAT_REQUIRES(mutex_);
+  [[nodiscard]] detail::stop_notice* find_stop_notice(const scheduler& s) noexcept
+      LEAT_REQUIRES(mutex_);
+  void add_child(task_context& c, detail::stop_notice& n) noexcept LEAT_REQUIRES(mutex_);
   [[nodiscard]] bool add_if_known(task_context& c) noexcept;
   void add_slowly(task_context& c);
   [[nodiscard]] bool has_task_on(const scheduler& s) const noexcept;
-  bool cancel_wait_batch(stop_notice& n) noexcept;
+  bool cancel_wait_batch(detail::stop_notice& n) noexcept;
   [[nodiscard]] bool is_satisfied(unsigned conditions) const noexcept LEAT_REQUIRES(mutex_) {
     return ((conditions & idle) != 0 && tasks_ == 0 && held_ == 0) ||
            ((conditions & stopped) != 0 && stopped_.load(std::memory_order_relaxed));
@@ -302,7 +275,7 @@ class task_scope {
   std::size_t tasks_ LEAT_GUARDED_BY(mutex_) = 0;
   std::size_t held_ LEAT_GUARDED_BY(mutex_) = 0;  // threads, and notices on their way
   std::uint64_t spawned_ LEAT_GUARDED_BY(mutex_) = 0;
-  stop_notice stop_notice_ LEAT_GUARDED_BY(mutex_);  // and those that follow it
+  detail::stop_notice stop_notice_ LEAT_GUARDED_BY(mutex_);  // and those that follow it
   condition_wait* waiters_ LEAT_GUARDED_BY(mutex_) = nullptr;
 
   // The process-wide lists of scopes that dump() walks, and the scopes that stop with this one; see
