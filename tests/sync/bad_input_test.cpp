@@ -15,22 +15,7 @@ namespace bad_input_test {
 using leat_test::outcome;
 using leat_test::throwing_copy;
 
-template <class Lock>
-task<> lock_within(Lock& lock, leat::duration limit) {
-  const auto guard = co_await leat::with_timeout(lock.lock(), limit);
-}
-
 // -- Locks.
-
-LEAT_TYPED_TEST("lock: a task that holds it gets no second one until its limit", LEAT_TEST_LOCKS) {
-  TestType lock;
-  const auto guard = co_await lock.lock();
-  const bool again = leat_test::is_free(lock);
-  CHECK_FALSE(again);
-  const outcome o = co_await outcome_of(lock_within(lock, 1ms));
-  CHECK(o.code == errc::deadline_exceeded);
-  CHECK(guard);
-}
 
 LEAT_TEST("shared_mutex: a task that upgrades its shared lock waits until its limit") {
   leat::shared_mutex m("table");

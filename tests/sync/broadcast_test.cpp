@@ -334,24 +334,6 @@ LEAT_TEST("broadcast: in a select, only the winner sends or receives") {
   CHECK_FALSE(of_full.try_next());
 }
 
-task<int> finish_despite_stop() {
-  static_cast<void>(co_await leat::as_tuple(leat::sleep_for(1h)));
-  co_return 7;
-}
-LEAT_TEST("broadcast: the value remains if an irrevocable operation wins the select") {
-  channel c(1);
-  auto receiver = c.subscribe();
-  task_group group;
-  group.spawn([](channel& to) -> task<> {
-    co_await settle();
-    co_await to.send(1);
-  }(c));
-  const auto done = co_await leat::select(receiver.next(), finish_despite_stop());
-  CHECK(done.index() == 1);
-  co_await group.join();
-  CHECK(receiver.try_next()->value == 1);
-}
-
 LEAT_TEST("broadcast: a dump names the slowest receiver of a waiting send") {
   channel c(2, lag_policy::wait, "room");
   auto fast = c.subscribe("ann");

@@ -19,14 +19,6 @@ struct semaphore_lock {
     return object.acquire(1, where);
   }
   guard try_lock() { return object.try_acquire(); }
-  template <class... Limits>
-  guard wait_lock(Limits&&... limits) {
-    return leat::block_on(object.acquire(1), std::forward<Limits>(limits)...);
-  }
-  template <class Token>
-  auto async_lock(Token&& token) {
-    return object.async_acquire(1, std::forward<Token>(token));
-  }
 };
 
 template <class Mutex>
@@ -40,14 +32,6 @@ struct mutex_lock {
     return object.lock(where);
   }
   guard try_lock() { return object.try_lock(); }
-  template <class... Limits>
-  guard wait_lock(Limits&&... limits) {
-    return leat::block_on(object.lock(), std::forward<Limits>(limits)...);
-  }
-  template <class Token>
-  auto async_lock(Token&& token) {
-    return object.async_lock(std::forward<Token>(token));
-  }
 };
 
 /// Returns true if the lock can be taken without a wait.

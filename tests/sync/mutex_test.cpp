@@ -55,17 +55,6 @@ LEAT_TEST("mutex: a guard can be moved, also to another task") {
   CHECK(m.try_lock());
 }
 
-LEAT_TEST("mutex: a guard that a task holds at its stop unlocks") {
-  mutex m;
-  task_group group;
-  group.spawn(hold(m, 1h));
-  co_await leat::sleep_for(1ms);
-  CHECK(m.is_locked());
-  group.request_stop();
-  co_await group.join();
-  CHECK_FALSE(m.is_locked());
-}
-
 LEAT_TEST("mutex: a select with two locks of the same mutex takes one") {
   mutex m;
   auto held = m.try_lock();

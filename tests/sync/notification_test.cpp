@@ -1,9 +1,9 @@
 #include "leat/sync/notification.hpp"
 
-#include <sstream>
 #include <thread>
 
 #include "leat/sim.hpp"
+#include "support/dump.hpp"
 #include "support/leat_test.hpp"
 
 namespace notification_test {
@@ -47,9 +47,7 @@ LEAT_TEST("notification: a dump shows the wait") {
   task_group waiting;
   waiting.spawn(wait_and_note(n, order, 'a'));
   co_await leat::sleep_for(1ms);
-  std::ostringstream out;
-  leat::dump(out);
-  CHECK(contains(out.str(), "wait for notification 'work', at notification_test.cpp:"));
+  CHECK(contains(leat_test::dump(), "wait for notification 'work', at notification_test.cpp:"));
   n.notify();
   n.notify();  // the first one is on its way to the task
   co_await waiting.join();

@@ -2,10 +2,9 @@
 
 #include "sync/own_operations.hpp"
 
-#include <sstream>
-
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/sim.hpp"
+#include "support/dump.hpp"
 #include "support/leat_test.hpp"
 
 namespace own_operations_test {
@@ -16,12 +15,6 @@ using leat_test::oracle;
 static_assert(leat::undoable_operation<leat_test::nap_operation>);
 static_assert(leat::irrevocable_operation<oracle::answer>);
 static_assert(!leat::operation<int> && !leat::irrevocable_operation<int>);
-
-std::string dumped() {
-  std::ostringstream out;
-  leat::dump(out);
-  return std::move(out).str();
-}
 
 task<> nap_once(leat::duration d) { co_await nap_for(d); }
 task<> ask_once(oracle& o) { static_cast<void>(co_await o.ask()); }
@@ -45,7 +38,7 @@ LEAT_TEST("operation of one's own: a timer ends, loses, and is limited and stopp
   task_group group;
   group.spawn(nap_once(1h));
   co_await leat::sleep_for(1ms);
-  CHECK(contains(dumped(), "nap for a while, at own_operations_test.cpp:"));
+  CHECK(contains(leat_test::dump(), "nap for a while, at own_operations_test.cpp:"));
   group.request_stop();
   co_await group.join();
   CHECK(now() == begin + 8ms);
@@ -71,7 +64,7 @@ LEAT_TEST("operation of one's own: an irrevocable one returns its result") {
   co_await leat::sleep_for(1ms);
   const auto refused = co_await outcome_of(ask_once(o));
   CHECK(refused.code == errc::failed_precondition);
-  CHECK(contains(dumped(), "ask an oracle, at own_operations_test.cpp:"));
+  CHECK(contains(leat_test::dump(), "ask an oracle, at own_operations_test.cpp:"));
   busy.request_stop();
   co_await busy.join();
   CHECK_FALSE(o.asked);

@@ -68,11 +68,7 @@ LEAT_TEST("rate_limiter: a cancelled call costs later calls nothing") {
   group.spawn(acquire_into(limiter, 1, log, 'c'));
   co_await leat::sleep_for(1ms);
   stopped.request_stop();
-  try {
-    co_await stopped.join();
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == errc::cancelled);
-  }
+  co_await stopped.join();
   co_await group.join();
   CHECK(log == "c");
   CHECK(co_await present() - start == 100ms);

@@ -48,18 +48,11 @@ LEAT_TEST("shared_mutex: readers and writers are served in the order of their re
   shared_mutex m;
   std::string log;
   task_group group;
-  group.spawn(read(m, log, 'a'));
-  co_await settle();
-  group.spawn(write(m, log, 'B'));
-  co_await settle();
-  group.spawn(read(m, log, 'c'));
-  co_await settle();
-  group.spawn(read(m, log, 'd'));
-  co_await settle();
-  group.spawn(write(m, log, 'E'));
-  co_await settle();
-  group.spawn(read(m, log, 'f'));
-  co_await settle();
+  for (const char name : {'a', 'B', 'c', 'd', 'E', 'f'}) {
+    const bool writes = name < 'a';  // a capital letter
+    group.spawn(writes ? write(m, log, name) : read(m, log, name));
+    co_await settle();
+  }
   CHECK(log == "a");
   CHECK_FALSE(m.try_lock_shared());  // does not overtake the writer that waits
   co_await leat::sleep_for(9ms);

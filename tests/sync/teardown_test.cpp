@@ -141,8 +141,7 @@ task<> passes_on(Kind& kind, bool& resumed, bool& done) {
   done = !resumed;
 }
 TEMPLATE_TEST_CASE("wait: a task elsewhere receives what a destroyed task had received", "[sync]",
-                   leat_test::waiting_acquire, leat_test::waiting_lock<leat::mutex>,
-                   leat_test::waiting_lock<leat::shared_mutex>, leat_test::waiting_for_event,
+                   LEAT_TEST_WAITS_FOR_LOCKS, leat_test::waiting_for_event,
                    leat_test::waiting_for_change) {
   for (const auto body : {&waits<TestType>, &selects<TestType>}) {
     TestType kind;

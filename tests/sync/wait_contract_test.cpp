@@ -173,63 +173,14 @@ task<int> finish_despite_stop() {
   static_cast<void>(co_await leat::as_tuple(leat::sleep_for(1h)));
   co_return 7;
 }
-template <class Kind>
-task<> undone() {
-  Kind kind;
+LEAT_TYPED_TEST("wait: is undone if an irrevocable operation wins the select", LEAT_TEST_WAITS) {
+  TestType kind;
   task_group group;
   group.spawn(wake_later(kind));
   auto done = co_await leat::select(kind.wait(), finish_despite_stop());
   CHECK(done.index() == 1);
   co_await group.join();
   CHECK(kind.remains());
-}
-TEMPLATE_TEST_CASE("wait: is undone if an irrevocable operation wins the select", "[sync]",
-                   LEAT_TEST_WAITS) {
-  leat::sim::run(undone<TestType>());
-}
-
-TEMPLATE_TEST_CASE("wait: a task that is destroyed while it waits has no effect", "[sync]",
-                   LEAT_TEST_WAITS) {
-  one_wait<TestType, leat_test::asio_loop> w;
-  w.start_and_wait();
-  w.loop.end();
-  CHECK(leat_test::is_cancelled(w.group));
-  w.kind.wake();
-  CHECK(w.kind.remains());
-}
-
-TEMPLATE_TEST_CASE("wait: a task that is destroyed before it resumes has no effect", "[sync]",
-                   LEAT_TEST_WAITS) {
-  one_wait<TestType, leat_test::asio_loop> w;
-  w.start_and_wait();
-  w.kind.wake();
-  w.loop.end();
-  CHECK(leat_test::is_cancelled(w.group));
-  CHECK_FALSE(w.done);
-  CHECK(w.kind.remains());
-}
-
-template <class Kind>
-task<> select_once(Kind& kind, bool& done) {
-  co_await leat::select(leat::sleep_for(1h), kind.wait());
-  done = true;
-}
-TEMPLATE_TEST_CASE("wait: a select that is destroyed before it resumes has no effect", "[sync]",
-                   LEAT_TEST_WAITS) {
-  for (const bool served : {false, true}) {
-    TestType kind;
-    bool done = false;
-    leat_test::embedded_loop loop;
-    task_group group;
-    group.spawn_on(loop.get_scheduler(), select_once(kind, done));
-    loop.run_ready();
-    if (served) kind.wake();
-    loop.end();
-    CHECK(leat_test::is_cancelled(group));
-    CHECK_FALSE(done);
-    if (!served) kind.wake();
-    CHECK(kind.remains());
-  }
 }
 
 // Completes immediately until its turn is over; then the completed operation yields.
@@ -250,11 +201,8 @@ TEMPLATE_TEST_CASE("wait: a completed operation whose task is destroyed while it
     kind.wake();
     leat_test::embedded_loop loop;
     task_group group;
-    if (selected) {
-      group.spawn_on(loop.get_scheduler(), select_again_and_again(kind));
-    } else {
-      group.spawn_on(loop.get_scheduler(), wait_again_and_again(kind));
-    }
+    group.spawn_on(loop.get_scheduler(),
+                   selected ? select_again_and_again(kind) : wait_again_and_again(kind));
     loop.run_one_turn();
     loop.end();
     CHECK(leat_test::is_cancelled(group));
@@ -339,22 +287,16 @@ TEMPLATE_TEST_CASE("wait: a coroutine of another library resumes on its loop", "
 
 TEMPLATE_TEST_CASE("wait: a coroutine of another library that is destroyed has no effect", "[sync]",
                    LEAT_TEST_WAITS) {
-  wait_on_foreign_awaitable<TestType> w;
-  w.waiting.handle.destroy();
-  w.kind.wake();
-  CHECK(w.kind.remains());
-  w.loop.run_ready();
-  CHECK_FALSE(w.done);
-}
-
-TEMPLATE_TEST_CASE("wait: a coroutine of another library destroyed before its turn has no effect",
-                   "[sync]", LEAT_TEST_WAITS) {
-  wait_on_foreign_awaitable<TestType> w;
-  w.kind.wake();
-  w.waiting.handle.destroy();
-  CHECK(w.kind.remains());
-  w.loop.run_ready();
-  CHECK_FALSE(w.done);
+  for (const bool served : {false, true}) {
+    CAPTURE(served);
+    wait_on_foreign_awaitable<TestType> w;
+    if (served) w.kind.wake();
+    w.waiting.handle.destroy();
+    if (!served) w.kind.wake();
+    CHECK(w.kind.remains());
+    w.loop.run_ready();
+    CHECK_FALSE(w.done);
+  }
 }
 
 }  // namespace wait_contract_test

@@ -160,12 +160,13 @@ struct waiting_pop {
   bool remains() { return object.try_pop().has_value(); }
 };
 
-#define LEAT_TEST_WAITS_OF_ALL_FORMS                                                           \
-  leat_test::waiting_acquire, leat_test::waiting_lock<leat::mutex>,                            \
-      leat_test::waiting_lock<leat::shared_mutex>, leat_test::waiting_shared_lock,             \
-      leat_test::waiting_for_event, leat_test::waiting_for_change, leat_test::waiting_receive, \
-      leat_test::waiting_next, leat_test::waiting_for_notification, leat_test::waiting_take,   \
-      leat_test::waiting_pop
+#define LEAT_TEST_WAITS_FOR_LOCKS                                   \
+  leat_test::waiting_acquire, leat_test::waiting_lock<leat::mutex>, \
+      leat_test::waiting_lock<leat::shared_mutex>
+#define LEAT_TEST_WAITS_OF_ALL_FORMS                                                       \
+  LEAT_TEST_WAITS_FOR_LOCKS, leat_test::waiting_shared_lock, leat_test::waiting_for_event, \
+      leat_test::waiting_for_change, leat_test::waiting_receive, leat_test::waiting_next,  \
+      leat_test::waiting_for_notification, leat_test::waiting_take, leat_test::waiting_pop
 #define LEAT_TEST_WAITS LEAT_TEST_WAITS_OF_ALL_FORMS, leat_test::waiting_for_receiver
 
 }  // namespace leat_test

@@ -111,36 +111,25 @@ TEMPLATE_TEST_CASE("async: a cancellation after the handler has no effect", "[sy
   CHECK_FALSE(s.code);
 }
 
-TEMPLATE_TEST_CASE("async: a context that is destroyed while an operation waits withdraws it",
-                   "[sync]", LEAT_TEST_WAITS_OF_ALL_FORMS) {
-  TestType kind;
-  auto s = std::make_unique<state>();
-  const auto kept = std::make_shared<int>(0);
-  std::error_code code;
-  int calls = 0;
-  kind.async_wait(asio::bind_executor(s->io.get_executor(), handler{calls, code, kept}));
-  CHECK(kept.use_count() == 2);
-  s.reset();
-  CHECK(kept.use_count() == 1);
-  CHECK(calls == 0);
-  kind.wake();
-  CHECK(kind.remains());
-}
-
-TEMPLATE_TEST_CASE("async: a context that is destroyed before the handler undoes the operation",
-                   "[sync]", LEAT_TEST_WAITS_OF_ALL_FORMS) {
-  for (const bool waits : {false, true}) {
+TEMPLATE_TEST_CASE("async: a context that is destroyed withdraws or undoes the operation", "[sync]",
+                   LEAT_TEST_WAITS_OF_ALL_FORMS) {
+  enum class end { while_it_waits, after_it_was_served, after_it_completed_at_once };
+  for (const end e :
+       {end::while_it_waits, end::after_it_was_served, end::after_it_completed_at_once}) {
+    CAPTURE(static_cast<int>(e));
     TestType kind;
     auto s = std::make_unique<state>();
     const auto kept = std::make_shared<int>(0);
     std::error_code code;
     int calls = 0;
-    if (!waits) kind.wake();
+    if (e == end::after_it_completed_at_once) kind.wake();
     kind.async_wait(asio::bind_executor(s->io.get_executor(), handler{calls, code, kept}));
-    if (waits) kind.wake();
+    if (e == end::while_it_waits) CHECK(kept.use_count() == 2);
+    if (e == end::after_it_was_served) kind.wake();
     s.reset();
     CHECK(kept.use_count() == 1);
     CHECK(calls == 0);
+    if (e == end::while_it_waits) kind.wake();
     CHECK(kind.remains());
   }
 }
@@ -207,8 +196,7 @@ TEMPLATE_TEST_CASE("async: deferred starts the operation when it is called", "[s
 // -- The permits of locks in particular.
 
 TEMPLATE_TEST_CASE("async: a cancelled completion passes the lock to the next operation", "[sync]",
-                   leat_test::waiting_acquire, leat_test::waiting_lock<leat::mutex>,
-                   leat_test::waiting_lock<leat::shared_mutex>) {
+                   LEAT_TEST_WAITS_FOR_LOCKS) {
   TestType kind;
   state first;
   state second;
@@ -228,8 +216,7 @@ TEMPLATE_TEST_CASE("async: a cancelled completion passes the lock to the next op
 }
 
 TEMPLATE_TEST_CASE("async: a destroyed context passes the lock to the next operation", "[sync]",
-                   leat_test::waiting_acquire, leat_test::waiting_lock<leat::mutex>,
-                   leat_test::waiting_lock<leat::shared_mutex>) {
+                   LEAT_TEST_WAITS_FOR_LOCKS) {
   TestType kind;
   auto first = std::make_unique<state>();
   state second;
@@ -243,8 +230,7 @@ TEMPLATE_TEST_CASE("async: a destroyed context passes the lock to the next opera
 }
 
 TEMPLATE_TEST_CASE("async: a handler receives the lock and holds it", "[sync]",
-                   leat_test::waiting_acquire, leat_test::waiting_lock<leat::mutex>,
-                   leat_test::waiting_lock<leat::shared_mutex>) {
+                   LEAT_TEST_WAITS_FOR_LOCKS) {
   TestType kind;
   asio::io_context io;
   std::optional<typename TestType::guard> received;
@@ -278,8 +264,7 @@ asio::awaitable<void> lock_and_unlock(Kind& kind, int rounds) {
   }
 }
 TEMPLATE_TEST_CASE("async: an Asio operator || with a timer loses no lock", "[sync]",
-                   leat_test::waiting_acquire, leat_test::waiting_lock<leat::mutex>,
-                   leat_test::waiting_lock<leat::shared_mutex>) {
+                   LEAT_TEST_WAITS_FOR_LOCKS) {
   TestType kind;
   kind.wake();
   asio::io_context io;

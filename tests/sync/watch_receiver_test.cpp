@@ -1,17 +1,9 @@
-#include <chrono>
-#include <optional>
-
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "leat/sync/watch.hpp"
+
 #include "support/leat_test.hpp"
 
 namespace watch_receiver_test {
 
-using namespace std::chrono_literals;
 using leat::watch;
 
 LEAT_TEST("watch: a receiver has seen the value at subscribe(), and then each that it returns",
