@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "leat/queue.hpp"
+#include "queue/operation/queue_tasks.hpp"
 #include "queue/tensors.hpp"
 #include "support/asio_test.hpp"
 
@@ -18,15 +19,6 @@ using batch = std::optional<tensor_tuple>;
 using plain = leat::tensor_queue<leat::fifo_queue<tensor_tuple>>;
 using weighed = leat::tensor_queue<leat::fifo_queue<tensor_tuple, leat::element_byte_size>>;
 using queues = std::tuple<plain, weighed>;
-
-task<> settle() {
-  for (int i = 0; i < 8; ++i) co_await leat::this_task::yield();
-}
-
-// Padded together, they would have the shape [2, 2^40, 2^40].
-constexpr std::int64_t large = std::int64_t{1} << 40;
-tensor_tuple tall() { return one(tensor(dtype::int32, {large, 0})); }
-tensor_tuple wide() { return one(tensor(dtype::int32, {0, large})); }
 
 // ---- The non-blocking form.
 

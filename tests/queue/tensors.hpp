@@ -34,6 +34,13 @@ inline leat::tensor_tuple run_of(int first, int count) {
   return one(int_vector(values));
 }
 
+// Padded together, they would have the shape [2, 2^40, 2^40].
+constexpr std::int64_t large_dimension = std::int64_t{1} << 40;
+inline leat::tensor tall_tensor() { return {leat::dtype::int32, {large_dimension, 0}}; }
+inline leat::tensor wide_tensor() { return {leat::dtype::int32, {0, large_dimension}}; }
+inline leat::tensor_tuple tall() { return one(tall_tensor()); }
+inline leat::tensor_tuple wide() { return one(wide_tensor()); }
+
 inline leat::element_spec spec_of(leat::dtype type, leat::partial_shape shape) {
   return leat::element_spec({{.type = type, .shape = std::move(shape)}});
 }
