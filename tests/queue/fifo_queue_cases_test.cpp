@@ -17,13 +17,6 @@ list steps(int first, int last, int step) {
 }
 list tens(int count) { return steps(10, 10 * count, 10); }
 
-LEAT_TEST("fifo_queue: consecutive calls of push_many keep the order") {
-  queue q(10);
-  list items = tens(4);
-  for (int i = 0; i < 2; ++i) CHECK(co_await q.push_many(items) == 4);
-  CHECK(drain(q) == list{10, 20, 30, 40, 10, 20, 30, 40});
-}
-
 LEAT_TEST("fifo_queue: batches are contiguous sequences of the stored items") {
   queue q(10);
   for (const bool up_to : {false, true}) {
@@ -52,25 +45,6 @@ LEAT_TEST("fifo_queue: items of waiting pushes follow the stored items") {
   co_await settle();
   CHECK_FALSE(run.ended);
   for (const int i : {20, 30, 40, 50, 60, 70}) CHECK(co_await q.pop() == i);
-  co_await a.join();
-}
-
-LEAT_TEST("fifo_queue: a close takes effect after the waiting push") {
-  queue q(4);
-  fill(q, {10, 20, 30, 40});
-  actors a(q);
-  const outcome& waiting = a.push(50);
-  co_await settle();
-  CHECK(q.close());
-  CHECK_FALSE(q.is_closed());
-  CHECK_FALSE(waiting.ended);
-  CHECK(co_await q.pop() == 10);
-  co_await settle();
-  CHECK(waiting.accepted);
-  CHECK(q.is_closed());
-  for (const int i : {20, 30, 40, 50}) CHECK(co_await q.pop() == i);
-  CHECK(q.size() == 0);
-  CHECK(co_await q.pop() == std::nullopt);
   co_await a.join();
 }
 
@@ -120,25 +94,6 @@ LEAT_TEST("fifo_queue: close_and_cancel() overtakes a waiting close") {
   CHECK_FALSE(behind.accepted);
   CHECK(drain(q) == list{1});
   CHECK(co_await q.pop() == std::nullopt);
-}
-
-LEAT_TEST("fifo_queue: a push_many of more than the capacity enters as space becomes free") {
-  queue q(5);
-  actors a(q);
-  const outcome& run = a.push_many(steps(1, 10, 1));
-  co_await settle();
-  for (int i = 1; i <= 5; ++i) {
-    CHECK_FALSE(run.ended);
-    CHECK(q.size() == 5);
-    CHECK(co_await q.pop() == i);
-    co_await settle();
-  }
-  CHECK(run.ended);
-  for (int i = 6; i <= 10; ++i) {
-    CHECK(q.size() == static_cast<std::size_t>(11 - i));
-    CHECK(co_await q.pop() == i);
-  }
-  co_await a.join();
 }
 
 LEAT_TEST("fifo_queue: a pop after a waiting batch waits until the batch is filled") {
@@ -217,21 +172,6 @@ LEAT_TEST("fifo_queue: all waiting operations can be cancelled together") {
   co_await at_full.cancel();
   for (const outcome* o : all) CHECK(o->cancelled);
   CHECK(drain(full) == list{0});
-}
-
-LEAT_TEST("fifo_queue: a cancelled pop removes no item") {
-  queue q(10);
-  for (int i = 0; i < 2; ++i) {
-    CHECK(co_await code_of(leat::with_timeout(q.pop(), 10ms)) == errc::deadline_exceeded);
-  }
-  co_await q.push(37);
-  CHECK(co_await q.pop() == 37);
-  actors a(q);
-  a.pop();
-  co_await settle();
-  co_await a.cancel();
-  co_await q.push(33);
-  CHECK(co_await q.pop() == 33);
 }
 
 // The end of a queue is not an error that could report the number of items. The queue's statistics

@@ -3,6 +3,7 @@
 #include <exception>
 #include <thread>
 
+#include "queue/operation/queue_actors.hpp"
 #include "support/foreign_coroutine.hpp"
 #include "support/leat_test.hpp"
 
@@ -19,11 +20,6 @@ task<> pop_into(leat::fifo_queue<int>& q, std::vector<int>& out) {
     if (!item) co_return;
     out.push_back(*item);
   }
-}
-
-task<> take_batch(leat::fifo_queue<int>& q, std::size_t n, std::vector<std::vector<int>>& out) {
-  const auto batch = co_await q.pop_many(n);
-  if (batch) out.push_back(*batch);
 }
 
 LEAT_TEST("fifo_queue: items leave in the order in which they entered") {
@@ -48,10 +44,7 @@ LEAT_TEST("fifo_queue: the items of a push of many stay contiguous") {
   task_group g;
   for (int i = 0; i < 5; ++i) g.spawn(pusher::run(q, i * 10));
   std::vector<int> out;
-  for (int i = 0; i < 20; ++i) {
-    const auto item = co_await q.pop();
-    out.push_back(*item);
-  }
+  for (int i = 0; i < 20; ++i) out.push_back((co_await q.pop()).value());
   co_await g.join();
   for (std::size_t i = 0; i < 20; i += 4) {
     CHECK(out[i] % 10 == 0);
@@ -61,13 +54,11 @@ LEAT_TEST("fifo_queue: the items of a push of many stay contiguous") {
 
 LEAT_TEST("fifo_queue: a cancelled batch returns its items to the front") {
   leat::fifo_queue<int> q(10);
-  std::vector<std::vector<int>> batches;
-  task_group g;
-  g.spawn(take_batch(q, 5, batches));
-  co_await leat::this_task::yield();
+  actors a(q);
+  a.pop_many(5);
+  co_await settle();
   for (int i = 1; i <= 3; ++i) co_await q.push(int{i});
-  g.request_stop();
-  co_await g.join();
+  co_await a.cancel();
   co_await q.push(4);
   const auto all = co_await q.pop_many(4);
   CHECK(*all == std::vector<int>{1, 2, 3, 4});
@@ -144,7 +135,7 @@ LEAT_TEST("fifo_queue: push_many on a failing queue reports the number of added 
           text = e.what();
         }
       }(q, in, caused, what));
-  for (int i = 0; i < 5; ++i) co_await leat::this_task::yield();
+  co_await settle();
   q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "damaged")));
   co_await g.join();
   CHECK(in == 2);
@@ -159,7 +150,7 @@ LEAT_TEST("fifo_queue: can store bool") {
   co_await q.push_many(items);
   task_group g;
   g.spawn([](leat::fifo_queue<bool>& all) -> task<> { co_await all.pop_many(4); }(q));
-  for (int i = 0; i < 5; ++i) co_await leat::this_task::yield();
+  co_await settle();
   g.request_stop();  // puts its items back in order
   co_await g.join();
   const auto back = co_await q.pop_many(3);

@@ -2,7 +2,6 @@
 
 #include <functional>
 
-#include "leat/base/random.hpp"
 #include "queue/operation/queue_actors.hpp"
 #include "support/leat_test.hpp"
 
@@ -21,25 +20,6 @@ LEAT_TEST("priority_queue: accepts a user-defined comparison") {
   fill(q, {1, 3, 2});
   const auto all = co_await q.pop_many(3);
   CHECK(all == std::vector<int>{3, 2, 1});
-}
-
-LEAT_TEST("priority_queue: batches and single pops are ascending over all") {
-  leat::random_engine random(1);
-  leat::priority_queue<int> q(1000);
-  std::vector<int> in(1000);
-  for (int& i : in) i = static_cast<int>(random.uniform_below(50));
-  std::vector<int> expected = sorted(in);
-  co_await q.push_many(in);
-  std::vector<int> out;
-  for (int i = 0; i < 5; ++i) {
-    const auto batch = co_await q.pop_many(100);
-    out.insert(out.end(), batch->begin(), batch->end());
-  }
-  while (out.size() < 1000) {
-    const auto item = co_await q.pop();
-    out.push_back(*item);
-  }
-  CHECK(out == expected);
 }
 
 LEAT_TEST("priority_queue: a batch has the smallest of the stored items") {

@@ -48,8 +48,9 @@ struct of_tensors {
 
 // ------------------------------------------------------------------------------------- the verbs
 
-// A verb is an operation in its awaited and its blocking form. It defines whether the operation
-// pushes and the number of items that it moves. The items outlive the operation.
+// A verb starts an operation, which a task awaits or a thread passes to block_on(). It defines
+// whether the operation pushes and the number of items that it moves. The items outlive the
+// operation.
 
 template <class Kind>
 struct with_items {
@@ -64,10 +65,6 @@ struct push {
   static auto start(typename Kind::queue& q, with_items<Kind>& with) {
     return q.push(std::move(with.item));
   }
-  template <class Kind, class... Limit>
-  static auto block(typename Kind::queue& q, with_items<Kind>& with, const Limit&... limit) {
-    return leat::block_on(q.push(std::move(with.item)), limit...);
-  }
   template <class Kind>
   static std::size_t moved(bool in) {
     return in ? 1 : 0;
@@ -79,10 +76,6 @@ struct push_copy : push {
   static auto start(typename Kind::queue& q, const with_items<Kind>& with) {
     return q.push(with.item);
   }
-  template <class Kind, class... Limit>
-  static auto block(typename Kind::queue& q, const with_items<Kind>& with, const Limit&... limit) {
-    return leat::block_on(q.push(with.item), limit...);
-  }
 };
 
 struct push_many {
@@ -91,10 +84,6 @@ struct push_many {
   template <class Kind>
   static auto start(typename Kind::queue& q, with_items<Kind>& with) {
     return q.push_many(with.run);
-  }
-  template <class Kind, class... Limit>
-  static auto block(typename Kind::queue& q, with_items<Kind>& with, const Limit&... limit) {
-    return leat::block_on(q.push_many(with.run), limit...);
   }
   template <class Kind>
   static std::size_t moved(std::size_t count) {
@@ -108,10 +97,6 @@ struct pop {
   template <class Kind>
   static auto start(typename Kind::queue& q, with_items<Kind>&) {
     return q.pop();
-  }
-  template <class Kind, class... Limit>
-  static auto block(typename Kind::queue& q, with_items<Kind>&, const Limit&... limit) {
-    return leat::block_on(q.pop(), limit...);
   }
   template <class Kind>
   static std::size_t moved(const std::optional<typename Kind::item>& item) {
@@ -133,20 +118,12 @@ struct pop_many : takes_a_batch {
   static auto start(typename Kind::queue& q, with_items<Kind>&) {
     return q.pop_many(batch_length);
   }
-  template <class Kind, class... Limit>
-  static auto block(typename Kind::queue& q, with_items<Kind>&, const Limit&... limit) {
-    return leat::block_on(q.pop_many(batch_length), limit...);
-  }
 };
 
 struct pop_up_to : takes_a_batch {
   template <class Kind>
   static auto start(typename Kind::queue& q, with_items<Kind>&) {
     return q.pop_up_to(batch_length);
-  }
-  template <class Kind, class... Limit>
-  static auto block(typename Kind::queue& q, with_items<Kind>&, const Limit&... limit) {
-    return leat::block_on(q.pop_up_to(batch_length), limit...);
   }
 };
 

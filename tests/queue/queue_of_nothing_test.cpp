@@ -33,10 +33,6 @@ struct push_many {
   static auto start(typename Kind::queue& q, typename Kind::run& none) {
     return q.push_many(none);
   }
-  template <class Kind, class... Limit>
-  static auto block(typename Kind::queue& q, typename Kind::run& none, const Limit&... limit) {
-    return leat::block_on(q.push_many(none), limit...);
-  }
   template <class Kind, class Token>
   static void begin(typename Kind::queue& q, typename Kind::run& none, Token&& token) {
     q.async_push_many(none, std::forward<Token>(token));
@@ -63,10 +59,6 @@ struct pop_many : takes_a_batch {
   static auto start(typename Kind::queue& q, typename Kind::run&) {
     return q.pop_many(0);
   }
-  template <class Kind, class... Limit>
-  static auto block(typename Kind::queue& q, typename Kind::run&, const Limit&... limit) {
-    return leat::block_on(q.pop_many(0), limit...);
-  }
   template <class Kind, class Token>
   static void begin(typename Kind::queue& q, typename Kind::run&, Token&& token) {
     q.async_pop_many(0, std::forward<Token>(token));
@@ -81,10 +73,6 @@ struct pop_up_to : takes_a_batch {
   template <class Kind>
   static auto start(typename Kind::queue& q, typename Kind::run&) {
     return q.pop_up_to(0);
-  }
-  template <class Kind, class... Limit>
-  static auto block(typename Kind::queue& q, typename Kind::run&, const Limit&... limit) {
-    return leat::block_on(q.pop_up_to(0), limit...);
   }
   template <class Kind, class Token>
   static void begin(typename Kind::queue& q, typename Kind::run&, Token&& token) {
@@ -123,41 +111,28 @@ void bring(typename Kind::queue& q, state s) {
 
 // ------------------------------------------------------------------------------------- the cases
 
-// Returns the number of awaited forms that succeed. Each form is one statement.
+// Counts the awaited forms that succeed. Each form is one statement.
 template <class Combination>
 task<> await_all(typename Combination::kind::queue& q, int& successes) {
   using kind = typename Combination::kind;
   using verb = typename Combination::verb;
   auto none = no_items<kind>();
+  const auto start = [&] { return verb::template start<kind>(q, none); };
   const auto count = [&successes](std::error_code ec, const auto& result) {
     successes += !ec && verb::template is_nothing<kind>(result) ? 1 : 0;
   };
-  {
-    const auto [ec, result] = co_await leat::as_tuple(verb::template start<kind>(q, none));
-    count(ec, result);
-  }
-  {
-    const auto result = co_await verb::template start<kind>(q, none);
-    count({}, result);
-  }
-  {
-    const auto [ec, result] =
-        co_await leat::as_tuple(leat::with_timeout(verb::template start<kind>(q, none), 1s));
-    count(ec, result);
-  }
-  {
-    const auto [ec, result] = co_await leat::as_tuple(
-        leat::with_deadline(verb::template start<kind>(q, none), leat::time_point::min()));
-    count(ec, result);
-  }
-  std::stop_source stopped;
-  stopped.request_stop();
-  const std::stop_token token = stopped.get_token();
-  {
-    const auto [ec, result] =
-        co_await leat::as_tuple(leat::with_stop(verb::template start<kind>(q, none), token));
-    count(ec, result);
-  }
+  const auto plain = co_await start();
+  count({}, plain);
+  const auto told = co_await leat::as_tuple(start());
+  count(told.error, told.value);
+  const auto in_time = co_await leat::as_tuple(leat::with_timeout(start(), 1s));
+  count(in_time.error, in_time.value);
+  const auto late = co_await leat::as_tuple(leat::with_deadline(start(), leat::time_point::min()));
+  count(late.error, late.value);
+  std::stop_source stop;
+  stop.request_stop();
+  const auto stopped = co_await leat::as_tuple(leat::with_stop(start(), stop.get_token()));
+  count(stopped.error, stopped.value);
 }
 constexpr int awaited_forms = 5;
 
@@ -196,9 +171,10 @@ TEMPLATE_LIST_TEST_CASE("no items: a blocking operation succeeds, also with a st
       const auto count = [&](const auto& result) {
         successes += verb::template is_nothing<kind>(result) ? 1 : 0;
       };
-      count(verb::template block<kind>(q, none));
-      count(verb::template block<kind>(q, none, leat::wait_limit(stop)));
-      count(verb::template block<kind>(q, none, leat::wait_limit(leat::time_point::min())));
+      const auto start = [&] { return verb::template start<kind>(q, none); };
+      count(leat::block_on(start()));
+      count(leat::block_on(start(), leat::wait_limit(stop)));
+      count(leat::block_on(start(), leat::wait_limit(leat::time_point::min())));
     };
     std::stop_source stopped;
     stopped.request_stop();

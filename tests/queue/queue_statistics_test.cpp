@@ -1,19 +1,11 @@
 #include "leat/queue/queue_statistics.hpp"
 
-#include <sstream>
-
 #include "queue/operation/queue_actors.hpp"
 #include "support/leat_test.hpp"
 
 // The statistics of queues, and the descriptions of queues and their waiting operations.
 
 namespace queue_statistics_test {
-
-std::string described(const leat::queue_base& q) {
-  std::ostringstream out;
-  q.describe(out);
-  return std::move(out).str();
-}
 
 // Stops the group of a waiting operation and returns the message of the exception that it throws.
 template <class Operation>
@@ -29,55 +21,40 @@ task<std::string> cancelled(Operation operation) {
   co_return what;
 }
 
-TEST_CASE("queue_statistics: start at zero") {
-  const leat::queue_statistics s;
-  CHECK(s.size == 0);
-  CHECK(s.capacity == 0);
-  CHECK(s.min_after_dequeue == 0);
-  CHECK(s.peak_size == 0);
-  CHECK(s.waiting_pushes == 0);
-  CHECK(s.waiting_pops == 0);
-  CHECK(s.held == 0);
-  CHECK(s.pushed == 0);
-  CHECK(s.popped == 0);
-  CHECK(s.returned == 0);
-  CHECK(s.push_waits == 0);
-  CHECK(s.pop_waits == 0);
-  CHECK_FALSE(s.closed);
+TEST_CASE("queue_statistics: start at zero, also those of a new queue") {
+  CHECK(leat::queue_statistics().capacity == 0);
+  CHECK(fifo::make(3).statistics().capacity == 3);
+  for (const auto& s : {leat::queue_statistics(), fifo::make(3).statistics()}) {
+    CAPTURE(s.capacity);
+    CHECK(s.size == 0);
+    CHECK(s.min_after_dequeue == 0);
+    CHECK(s.peak_size == 0);
+    CHECK(s.waiting_pushes == 0);
+    CHECK(s.waiting_pops == 0);
+    CHECK(s.held == 0);
+    CHECK(s.pushed == 0);
+    CHECK(s.popped == 0);
+    CHECK(s.returned == 0);
+    CHECK(s.push_waits == 0);
+    CHECK(s.pop_waits == 0);
+    CHECK_FALSE(s.closed);
+  }
 }
 
 LEAT_TEST("queue_statistics: count an item that goes to a waiting pop") {
   leat::fifo_queue<int> q(3);
-  std::optional<int> got;
-  task_group g;
-  g.spawn([](leat::fifo_queue<int>& from, std::optional<int>& item) -> task<> {
-    item = co_await from.pop();
-  }(q, got));
+  actors a(q);
+  const outcome& got = a.pop();
   co_await settle();
   co_await q.push(7);
-  co_await g.join();
-  CHECK(got == 7);
+  co_await a.join();
+  CHECK(got.items == std::vector<int>{7});
   const auto s = q.statistics();
   CHECK(s.peak_size == 1);
   CHECK(s.pushed == 1);
   CHECK(s.popped == 1);
   CHECK(s.pop_waits == 1);
   CHECK(s.size == 0);
-}
-
-TEST_CASE("queue_statistics: all counts of a new queue are zero") {
-  const auto s = fifo::make(3).statistics();
-  CHECK(s.size == 0);
-  CHECK(s.capacity == 3);
-  CHECK(s.peak_size == 0);
-  CHECK(s.waiting_pushes == 0);
-  CHECK(s.waiting_pops == 0);
-  CHECK(s.pushed == 0);
-  CHECK(s.popped == 0);
-  CHECK(s.returned == 0);
-  CHECK(s.push_waits == 0);
-  CHECK(s.pop_waits == 0);
-  CHECK_FALSE(s.closed);
 }
 
 LEAT_TYPED_TEST("queue_statistics: do not count items of a waiting batch as popped", fifo,
@@ -254,24 +231,6 @@ LEAT_TEST("queue: a push that fails or is cancelled with nothing in is not parti
     CHECK(code == (fails ? errc::data_loss : errc::cancelled));
     CHECK(partial_run != fails);  // without added items, the failure is the cause itself
   }
-}
-
-LEAT_TEST("queue: a push_many with one added item is partial if the queue fails") {
-  leat::fifo_queue<int> q(1);
-  std::size_t in = 0;
-  task_group g;
-  g.spawn([](auto& to, std::size_t& count) -> task<> {
-    std::vector<int> two{3, 4};
-    try {
-      co_await to.push_many(two);
-    } catch (const leat::partial_push_error& e) {
-      count = e.count();
-    }
-  }(q, in));
-  co_await settle();
-  q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "a.txt is damaged")));
-  co_await g.join();
-  CHECK(in == 1);
 }
 
 LEAT_TEST("queue_statistics: count the items that a closed queue refuses", "[queue]") {

@@ -144,6 +144,7 @@ TEST_CASE("random_shuffle_queue: rejects an invalid minimum size") {
     CHECK(contains(said, "queue 'q': min_after_dequeue (" + std::to_string(minimum) +
                              ") must be below the capacity (5)"));
   }
+  CHECK_NOTHROW(queue(options(leat::unbounded, 9)));
   queue q(options(minus_one, 0));
   fill(q, numbers(100'000));
   CHECK(q.size() == 100'000);

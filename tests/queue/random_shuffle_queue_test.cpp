@@ -1,6 +1,5 @@
 #include "leat/queue/random_shuffle_queue.hpp"
 
-#include <array>
 #include <numeric>
 
 #include "support/leat_test.hpp"
@@ -20,37 +19,13 @@ task<> pop_one(leat::random_shuffle_queue<int>& q, bool& done) {
   done = true;
 }
 
-TEST_CASE("random_shuffle_queue: rejects a minimum size at or above the capacity") {
-  using queue = leat::random_shuffle_queue<int>;
-  CHECK_THROWS_AS(queue({.capacity = 4, .min_after_dequeue = 4}), leat::failure);
-  CHECK_THROWS_AS(queue({.capacity = 4, .min_after_dequeue = 9}), leat::failure);
-  CHECK_NOTHROW(queue({.capacity = leat::unbounded, .min_after_dequeue = 9}));
-}
-
 TEST_CASE("random_shuffle_queue: rejects options without a capacity") {
   CHECK_THROWS_WITH(leat::random_shuffle_queue<int>({.seed = 1}),
                     Catch::Contains("capacity is 0: use 1 or more"));
-  CHECK_THROWS_WITH(leat::random_shuffle_queue<int>({.capacity = 1, .min_after_dequeue = 1}),
-                    Catch::Contains("must be below the capacity"));
   leat::random_shuffle_queue<int> q({.capacity = 1, .seed = 1});  // no minimum size
   CHECK(q.statistics().min_after_dequeue == 0);
   CHECK(q.try_push(1));
   CHECK(q.try_pop() == 1);
-}
-
-LEAT_TEST("random_shuffle_queue: keeps the minimum size while it is open") {
-  leat::random_shuffle_queue<int> q({.capacity = 10, .min_after_dequeue = 2, .seed = 1});
-  for (int i = 0; i < 3; ++i) co_await q.push(int{i});
-  co_await q.pop();
-  bool done = false;
-  task_group g;
-  g.spawn(pop_one(q, done));
-  co_await leat::this_task::yield();
-  CHECK_FALSE(done);
-  CHECK(q.size() == 2);
-  co_await q.push(9);
-  co_await g.join();
-  CHECK(done);
 }
 
 // Returns the order of five items that are popped after a first one. The pop of the first item
@@ -75,31 +50,10 @@ LEAT_TEST("random_shuffle_queue: the order does not depend on waiting operations
   CHECK(waited == found);
 }
 
-LEAT_TEST("random_shuffle_queue: a close ends the minimum size") {
-  leat::random_shuffle_queue<int> q({.capacity = 10, .min_after_dequeue = 5, .seed = 1});
-  for (int i = 0; i < 5; ++i) co_await q.push(int{i});
-  CHECK_FALSE(q.try_pop());
-  q.close();
-  for (int i = 0; i < 5; ++i) {
-    CHECK(co_await q.pop());
-  }
-  CHECK_FALSE(co_await q.pop());
-}
-
 TEST_CASE("random_shuffle_queue: a seed determines the order") {
   CHECK(drawn(1) == drawn(1));
   CHECK(drawn(1) != drawn(2));
   CHECK(drawn(1) == std::vector<int>{5, 6, 7, 3, 2});  // on every compiler and platform
-}
-
-TEST_CASE("random_shuffle_queue: each item is equally likely") {
-  std::array<int, 10> count{};
-  for (std::uint64_t seed = 0; seed < 1000; ++seed)
-    ++count[static_cast<std::size_t>(drawn(seed)[0])];
-  for (const int n : count) {
-    CHECK(n > 60);
-    CHECK(n < 140);
-  }
 }
 
 }  // namespace random_shuffle_queue_test

@@ -36,13 +36,7 @@ LEAT_TYPED_LIST_TEST("as_tuple: every verb completes at once and after a wait", 
   using verb = typename TestType::verb;
   for (const bool at_once : {true, false}) {
     operation<TestType> o;
-    if (at_once) {
-      if (verb::puts_in) {
-        o.empty();
-      } else {
-        o.fill();
-      }
-    }
+    if (at_once) o.make_way();
     task_group g;
     g.spawn(operation<TestType>::in_a_task(o));
     co_await settle();
@@ -170,23 +164,19 @@ LEAT_TEST("as_tuple: a batch that is too heavy returns resource_exhausted") {
     code = e;
     none = !batch;
   }(q, ec, empty));
-  outcome late;
-  g.spawn(push_one(q, 3, late));
+  actors a(q);
+  a.push(3);
   co_await settle();
   CHECK(ec == errc::resource_exhausted);
   CHECK(empty);
   q.close_and_cancel();
-  co_await g.join();
+  co_await a.join();
 }
 
 LEAT_TEST("as_tuple: elements that cannot form a batch return to the queue") {
   leat::padding_fifo_queue q(spec_of(leat::dtype::int32, {any, any}), 2);
-  const std::int64_t huge = std::int64_t{1} << 40;
-  const leat::shape tall_shape{huge, 0};
-  const leat::shape wide_shape{0, huge};
-  const bool in = q.try_push(one(leat::tensor(leat::dtype::int32, tall_shape))) &&
-                  q.try_push(one(leat::tensor(leat::dtype::int32, wide_shape)));
-  REQUIRE(in);
+  REQUIRE(q.try_push(tall()));
+  REQUIRE(q.try_push(wide()));
   const auto [ec, batch] = co_await leat::as_tuple(q.pop_many(2));
   CHECK(ec == errc::invalid_argument);
   CHECK_FALSE(batch);

@@ -27,34 +27,22 @@ struct operation : queue_kinds::waiting_operation<Combination> {
   using queue_kinds::waiting_operation<Combination>::in_parts;
 
   static task<> within(operation& o, limit l) {
-    std::error_code ec;
-    decltype(verb::template start<kind>(o.q, o.with).await_resume()) value{};
     if (l == limit::timeout) {
-      {
-        auto outcome = co_await leat::as_tuple(
-            leat::with_timeout(verb::template start<kind>(o.q, o.with), 1s));
-        ec = outcome.error;
-        value = std::move(outcome.value);
-      }
+      const auto [ec, value] =
+          co_await leat::as_tuple(leat::with_timeout(verb::template start<kind>(o.q, o.with), 1s));
+      o.note(ec, verb::template moved<kind>(value));
     } else if (l == limit::deadline) {
       leat::scheduler& sched = leat::this_task::get_scheduler();
       const leat::time_point until = sched.now() + 1s;
-      {
-        auto outcome = co_await leat::as_tuple(
-            leat::with_deadline(verb::template start<kind>(o.q, o.with), until));
-        ec = outcome.error;
-        value = std::move(outcome.value);
-      }
+      const auto [ec, value] = co_await leat::as_tuple(
+          leat::with_deadline(verb::template start<kind>(o.q, o.with), until));
+      o.note(ec, verb::template moved<kind>(value));
     } else {
       const std::stop_token token = o.stop.get_token();
-      {
-        auto outcome = co_await leat::as_tuple(
-            leat::with_stop(verb::template start<kind>(o.q, o.with), token));
-        ec = outcome.error;
-        value = std::move(outcome.value);
-      }
+      const auto [ec, value] =
+          co_await leat::as_tuple(leat::with_stop(verb::template start<kind>(o.q, o.with), token));
+      o.note(ec, verb::template moved<kind>(value));
     }
-    o.note(ec, verb::template moved<kind>(value));
   }
   // As above, with exceptions.
   static task<> throwing(operation& o) {
@@ -176,67 +164,64 @@ LEAT_TYPED_LIST_TEST("limits: every verb succeeds on a closed queue and throws o
 
 // ---- A push of many.
 
-task<> send(leat::fifo_queue<int>& q, std::vector<int> run, std::stop_token token, std::size_t& in,
-            std::error_code& ec) {
-  {
-    auto outcome = co_await leat::as_tuple(leat::with_stop(q.push_many(run), token));
-    ec = outcome.error;
-    in = std::move(outcome.value);
+// A push of many with a stop, and its result.
+struct stoppable_push {
+  std::stop_source stop;
+  std::size_t in = 9;
+  std::error_code ec;
+
+  static task<> send(stoppable_push& p, leat::fifo_queue<int>& q, std::vector<int> items) {
+    const std::stop_token token = p.stop.get_token();
+    const auto [ec, in] = co_await leat::as_tuple(leat::with_stop(q.push_many(items), token));
+    p.ec = ec;
+    p.in = in;
   }
-}
+};
 
 LEAT_TEST("with_stop: a push_many whose last item enters after the stop is complete") {
   leat::fifo_queue<int> q(1);
   CHECK(q.try_push(0));
-  std::stop_source stop;
-  std::size_t in = 0;
-  std::error_code ec;
+  stoppable_push p;
   task_group g;
-  const std::vector<int> run = {1, 2};
-  g.spawn(send(q, run, stop.get_token(), in, ec));
+  g.spawn(stoppable_push::send(p, q, {1, 2}));
   co_await settle();
-  stop.request_stop();  // the task resumes in its next turn
+  p.stop.request_stop();  // the task resumes in its next turn
   CHECK(q.try_pop() == 0);
   CHECK(q.try_pop() == 1);
   co_await g.join();
-  CHECK_FALSE(ec);
-  CHECK(in == 2);
+  CHECK_FALSE(p.ec);
+  CHECK(p.in == 2);
   CHECK(q.try_pop() == 2);
   CHECK(q.statistics().waiting_pushes == 0);
 }
 
 LEAT_TEST("with_stop: stopping a push_many lets the next push enter") {
   leat::fifo_queue<int> q(2);
-  std::stop_source stop;
-  std::size_t in = 0;
-  std::error_code ec;
+  stoppable_push p;
   task_group g;
-  const std::vector<int> run = {1, 2, 3, 4};
-  g.spawn(send(q, run, stop.get_token(), in, ec));
+  g.spawn(stoppable_push::send(p, q, {1, 2, 3, 4}));
   co_await settle();
-  outcome behind;
-  g.spawn(push_one(q, 5, behind));
+  actors a(q);
+  const outcome& behind = a.push(5);
   co_await settle();
   CHECK(q.try_pop() == 1);
-  stop.request_stop();
+  p.stop.request_stop();
   co_await settle();
-  CHECK(ec == errc::cancelled);
-  CHECK(in == 3);
+  CHECK(p.ec == errc::cancelled);
+  CHECK(p.in == 3);
   CHECK_FALSE(behind.ended);
   CHECK(q.try_pop() == 2);
   co_await g.join();
+  co_await a.join();
   CHECK(behind.accepted);
   CHECK(drain(q) == std::vector<int>{3, 5});
 }
 
 LEAT_TEST("with_stop: a close lets a waiting push_many complete") {
   leat::fifo_queue<int> q(1);
-  std::stop_source stop;
-  std::size_t in = 0;
-  std::error_code ec;
+  stoppable_push p;
   task_group g;
-  const std::vector<int> run = {1, 2, 3};
-  g.spawn(send(q, run, stop.get_token(), in, ec));
+  g.spawn(stoppable_push::send(p, q, {1, 2, 3}));
   co_await settle();
   q.close();
   CHECK(q.try_pop() == 1);
@@ -244,24 +229,22 @@ LEAT_TEST("with_stop: a close lets a waiting push_many complete") {
   CHECK(q.try_pop() == 2);
   CHECK(q.is_closed());
   co_await g.join();
-  CHECK_FALSE(ec);
-  CHECK(in == 3);
+  CHECK_FALSE(p.ec);
+  CHECK(p.in == 3);
 }
 
 LEAT_TEST("with_stop: after a stop, push_many adds no item, and an empty one succeeds") {
   leat::fifo_queue<int> q(2);
-  std::stop_source stop;
-  stop.request_stop();
-  std::size_t in = 9;
-  std::error_code ec;
+  stoppable_push p;
+  p.stop.request_stop();
   const std::vector<int> run = {1};
-  co_await send(q, run, stop.get_token(), in, ec);
-  CHECK(ec == errc::cancelled);
-  CHECK(in == 0);
+  co_await stoppable_push::send(p, q, run);
+  CHECK(p.ec == errc::cancelled);
+  CHECK(p.in == 0);
   CHECK(q.size() == 0);
   const std::vector<int> none;
-  co_await send(q, none, stop.get_token(), in, ec);
-  CHECK_FALSE(ec);
+  co_await stoppable_push::send(p, q, none);
+  CHECK_FALSE(p.ec);
 }
 
 LEAT_TEST("with_timeout: a late push_many reports the number of added items") {
@@ -300,28 +283,19 @@ LEAT_TEST("with_timeout: a push_many of weighed items can end partially or as to
 LEAT_TEST("queue: a cancelled push_many of one item reports zero added items") {
   leat::fifo_queue<int> q(1);
   CHECK(q.try_push(0));
-  for (const bool limited : {false, true}) {
-    outcome o;
-    task_group g;
-    const std::vector<int> run = {1};
-    if (limited) {
-      std::size_t in = 9;
-      std::error_code ec;
-      g.spawn(send(q, run, std::stop_token(), in, ec));
-      co_await settle();
-      g.request_stop();
-      co_await g.join();
-      CHECK(ec == errc::cancelled);
-      CHECK(in == 0);
-    } else {
-      g.spawn(push_all(q, run, o));  // handles partial_push_error only
-      co_await settle();
-      g.request_stop();
-      co_await g.join();
-      CHECK(o.cancelled);
-      CHECK(o.pushed == 0);
-    }
-  }
+  stoppable_push p;
+  task_group g;
+  g.spawn(stoppable_push::send(p, q, {1}));
+  actors a(q);
+  const outcome& o = a.push_many({1});  // handles partial_push_error only
+  co_await settle();
+  g.request_stop();
+  co_await g.join();
+  CHECK(p.ec == errc::cancelled);
+  CHECK(p.in == 0);
+  co_await a.cancel();
+  CHECK(o.cancelled);
+  CHECK(o.pushed == 0);
 }
 
 // The operations that select() rejects at compile time.

@@ -14,31 +14,11 @@ class actors {
  public:
   explicit actors(Queue& q) : queue_(q) {}
 
-  outcome& push(int value) {
-    outcome& o = outcomes_.emplace_back();
-    group_.spawn(push_one(queue_, value, o));
-    return o;
-  }
-  outcome& push_many(std::vector<int> values) {
-    outcome& o = outcomes_.emplace_back();
-    group_.spawn(push_all(queue_, std::move(values), o));
-    return o;
-  }
-  outcome& pop() {
-    outcome& o = outcomes_.emplace_back();
-    group_.spawn(pop_one(queue_, o));
-    return o;
-  }
-  outcome& pop_many(std::size_t count) {
-    outcome& o = outcomes_.emplace_back();
-    group_.spawn(pop_some(queue_, count, false, o));
-    return o;
-  }
-  outcome& pop_up_to(std::size_t count) {
-    outcome& o = outcomes_.emplace_back();
-    group_.spawn(pop_some(queue_, count, true, o));
-    return o;
-  }
+  outcome& push(int value) { return start(&push_one<Queue>, value); }
+  outcome& push_many(std::vector<int> values) { return start(&push_all<Queue>, std::move(values)); }
+  outcome& pop() { return start(&pop_one<Queue>); }
+  outcome& pop_many(std::size_t count) { return start(&pop_some<Queue>, count, false); }
+  outcome& pop_up_to(std::size_t count) { return start(&pop_some<Queue>, count, true); }
 
   /// Cancels all waiting operations, as closing a session does.
   task<> cancel() {
@@ -48,6 +28,13 @@ class actors {
   task<> join() { co_await group_.join(); }
 
  private:
+  template <class Operation, class... Arguments>
+  outcome& start(Operation operation, Arguments... arguments) {
+    outcome& o = outcomes_.emplace_back();
+    group_.spawn(operation(queue_, std::move(arguments)..., o));
+    return o;
+  }
+
   Queue& queue_;
   std::deque<outcome> outcomes_;
   task_group group_;

@@ -33,7 +33,8 @@ struct operation : queue_kinds::waiting_operation<Combination> {
   template <class... Limit>
   void run(const Limit&... limit) {
     try {
-      moved = verb::template moved<kind>(verb::template block<kind>(q, with, limit...));
+      moved =
+          verb::template moved<kind>(leat::block_on(verb::template start<kind>(q, with), limit...));
     } catch (const leat::partial_push_error& e) {
       ec = e.code();
       moved = e.count();

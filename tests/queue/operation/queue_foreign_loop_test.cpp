@@ -11,6 +11,10 @@ namespace queue_foreign_loop_test {
 
 using leat_test::foreign_coroutine;
 
+struct context_with_scheduler : asio::io_context {
+  context_with_scheduler() { static_cast<void>(leat::get_scheduler(*this)); }
+};
+
 foreign_coroutine add_all(leat::fifo_queue<int>& q, int& sum, std::string& error) {
   try {
     while (const auto item = co_await q.pop()) sum += *item;
@@ -28,8 +32,7 @@ foreign_coroutine push_all(leat::fifo_queue<int>& q, int count, int& pushed) {
 }
 
 TEST_CASE("queue: a coroutine in a handler of Asio pops what another thread pushes") {
-  asio::io_context io;
-  static_cast<void>(leat::get_scheduler(io));
+  context_with_scheduler io;
   leat::fifo_queue<int> q(2);
   int sum = 0;
   std::string error;
@@ -46,8 +49,7 @@ TEST_CASE("queue: a coroutine in a handler of Asio pops what another thread push
 }
 
 TEST_CASE("queue: a coroutine in a handler of Asio waits for free capacity") {
-  asio::io_context io;
-  static_cast<void>(leat::get_scheduler(io));
+  context_with_scheduler io;
   leat::fifo_queue<int> q(2);
   int pushed = 0;
   foreign_coroutine f;
@@ -64,9 +66,7 @@ TEST_CASE("queue: a coroutine in a handler of Asio waits for free capacity") {
 }
 
 TEST_CASE("queue: coroutines on two contexts exchange items") {
-  asio::io_context one, two;
-  static_cast<void>(leat::get_scheduler(one));
-  static_cast<void>(leat::get_scheduler(two));
+  context_with_scheduler one, two;
   leat::fifo_queue<int> q(1);
   int pushed = 0;
   int sum = 0;
@@ -85,8 +85,7 @@ TEST_CASE("queue: coroutines on two contexts exchange items") {
 }
 
 TEST_CASE("queue: a select in a handler of Asio takes one item and leaves the other queue") {
-  asio::io_context io;
-  static_cast<void>(leat::get_scheduler(io));
+  context_with_scheduler io;
   leat::fifo_queue<int> a(2), b(2);
   int taken = 0;
   const auto body = [](leat::fifo_queue<int>& x, leat::fifo_queue<int>& y,
@@ -177,8 +176,7 @@ TEST_CASE("queue: a pop of a coroutine is withdrawn when its context is destroye
     std::string error;
     foreign_coroutine f;
     {
-      asio::io_context io;
-      static_cast<void>(leat::get_scheduler(io));
+      context_with_scheduler io;
       asio::post(io, [&] { f = add_all(q, sum, error); });
       io.poll_one();
       if (started) io.poll();
@@ -203,8 +201,7 @@ TEST_CASE("queue: an item that a coroutine has popped returns if its context is 
     };
     foreign_coroutine f;
     {
-      asio::io_context io;
-      static_cast<void>(leat::get_scheduler(io));
+      context_with_scheduler io;
       asio::post(io, [&] { f = select ? selecting(q, sum) : add_all(q, sum, error); });
       io.poll();
       CHECK(q.try_push(1));  // served, and the wake-up is posted
@@ -231,8 +228,7 @@ TEST_CASE("queue: contexts are destroyed while other threads push to their corou
   for (int round = 0; round < 200; ++round) {
     foreign_coroutine f;
     {
-      asio::io_context io;
-      static_cast<void>(leat::get_scheduler(io));
+      context_with_scheduler io;
       asio::post(io, [&] { f = body(q, received); });
       for (int i = 0; i < 5; ++i) io.poll_one();
     }

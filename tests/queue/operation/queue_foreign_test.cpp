@@ -15,17 +15,6 @@ foreign_coroutine pop_into(leat::fifo_queue<int>& q, std::optional<int>& to, boo
   ended = true;
 }
 
-foreign_coroutine push_two(leat::fifo_queue<int>& q, int& pushed) {
-  for (int i = 1; i <= 2; ++i) {
-    const bool in = co_await q.push(int{i});
-    if (in) pushed = i;
-  }
-}
-
-foreign_coroutine pop_batch(leat::fifo_queue<int>& q, std::size_t count) {
-  static_cast<void>(co_await q.pop_many(count));
-}
-
 foreign_coroutine pop_until_error(leat::fifo_queue<int>& q, std::string& what) {
   try {
     static_cast<void>(co_await q.pop());
@@ -58,32 +47,6 @@ LEAT_TEST("queue: a foreign coroutine pops an available item at once") {
   CHECK(item == 7);
   f.handle.destroy();
   co_return;
-}
-
-LEAT_TEST("queue: a foreign coroutine that waits is resumed in a turn of its own") {
-  leat::fifo_queue<int> q(2);
-  std::optional<int> item;
-  bool ended = false;
-  const foreign_coroutine f = pop_into(q, item, ended);
-  CHECK(q.statistics().waiting_pops == 1);
-  CHECK(q.try_push(7));
-  CHECK_FALSE(ended);
-  co_await settle();
-  CHECK(ended);
-  CHECK(item == 7);
-  f.handle.destroy();
-}
-
-LEAT_TEST("queue: a foreign coroutine can wait for free capacity") {
-  leat::fifo_queue<int> q(1);
-  int pushed = 0;
-  const foreign_coroutine f = push_two(q, pushed);
-  CHECK(pushed == 1);
-  CHECK(q.try_pop() == 1);
-  co_await settle();
-  CHECK(pushed == 2);
-  CHECK(q.try_pop() == 2);
-  f.handle.destroy();
 }
 
 LEAT_TEST("queue: a waiting foreign coroutine receives the cause of a failure") {
@@ -129,19 +92,6 @@ LEAT_TEST("queue: destroying a waiting coroutine lets later operations advance")
   co_await a.join();
   CHECK(second.items == std::vector<int>{7});
   CHECK_FALSE(ended);
-}
-
-LEAT_TEST("queue: destroying a waiting batch returns its items") {
-  leat::fifo_queue<int> q(4);
-  const foreign_coroutine f = pop_batch(q, 3);
-  CHECK(q.try_push(1));
-  CHECK(q.try_push(2));
-  CHECK(q.size() == 0);
-  f.handle.destroy();
-  CHECK(q.size() == 2);
-  CHECK(q.try_pop() == 1);
-  CHECK(q.try_pop() == 2);
-  co_await settle();
 }
 
 LEAT_TEST("sleep: a foreign coroutine can sleep and be destroyed during the sleep") {

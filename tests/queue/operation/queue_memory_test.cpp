@@ -5,7 +5,7 @@
 
 #include "leat/queue/completion_tokens.hpp"
 #include "queue/exact_queue.hpp"
-#include "queue/operation/queue_tasks.hpp"
+#include "queue/operation/queue_actors.hpp"
 #include "support/leat_test.hpp"
 
 // The memory of a queue's storage. An operation reserves memory when it begins, so that no
@@ -50,13 +50,12 @@ LEAT_TEST("queue: a push of many reserves memory in addition to the stored items
 LEAT_TEST("queue: a push of more items than the capacity reserves memory for the capacity") {
   room r;
   exact_queue q(20'000, r);
-  outcome o;
-  task_group g;
-  g.spawn(push_all(q, numbers(50'000), o));
+  actors a(q);
+  const outcome& o = a.push_many(numbers(50'000));
   co_await settle();
   CHECK(q.size() == 20'000);
   for (int i = 0; i < 50'000; ++i) static_cast<void>(co_await q.pop());
-  co_await g.join();
+  co_await a.join();
   CHECK(o.pushed == 50'000);
   CHECK(r.reserved == 20'000);
   CHECK_FALSE(r.overrun);
@@ -66,20 +65,19 @@ LEAT_TEST("queue: a waiting batch reserves memory to return its items") {
   room r;
   exact_queue q(4, r);
   outcome batch;
-  outcome refill;
   task_group waiting;
   waiting.spawn(pop_some(q, 6, false, batch));
   co_await settle();
   auto five = numbers(5);
   co_await q.push_many(five);  // all items go to the batch
   waiting.request_stop();
-  task_group g;
-  g.spawn(push_all(q, numbers(4), refill));
+  actors a(q);
+  const outcome& refill = a.push_many(numbers(4));
   co_await waiting.join();
   CHECK(batch.cancelled);
   CHECK(q.size() >= 5);
   for (int i = 0; i < 5; ++i) CHECK(co_await q.pop() == i);
-  co_await g.join();
+  co_await a.join();
   CHECK(refill.pushed == 4);
   CHECK(q.size() == 4);
   CHECK(r.reserved <= 4 + 6);
@@ -89,16 +87,13 @@ LEAT_TEST("queue: a waiting batch reserves memory to return its items") {
 LEAT_TEST("queue: two waiting batches can both return their items") {
   room r;
   exact_queue q(2, r);
-  outcome first;
-  outcome second;
-  task_group g;
-  g.spawn(pop_some(q, 5, false, first));
-  g.spawn(pop_some(q, 3, true, second));
+  actors a(q);
+  const outcome& first = a.pop_many(5);
+  const outcome& second = a.pop_up_to(3);
   co_await settle();
   auto four = numbers(4);
   co_await q.push_many(four);
-  g.request_stop();
-  co_await g.join();
+  co_await a.cancel();
   CHECK(first.cancelled);
   CHECK(second.cancelled);
   CHECK(q.size() == 4);
@@ -110,18 +105,16 @@ LEAT_TEST("queue: completed batches leave no reservation") {
   room r;
   exact_queue q(4, r);
   for (int i = 0; i < 100; ++i) {
-    const bool fewer = i % 2 == 0;
-    outcome o;
-    task_group g;
-    g.spawn(pop_some(q, 3, fewer, o));
+    actors a(q);
+    i % 2 == 0 ? a.pop_up_to(3) : a.pop_many(3);
     co_await settle();
     if (i % 3 == 0) {
-      g.request_stop();
+      co_await a.cancel();
     } else {
       auto three = numbers(3);
       co_await q.push_many(three);
+      co_await a.join();
     }
-    co_await g.join();
   }
   CHECK(q.size() == 0);
   CHECK(r.reserved <= 4 + 3);
@@ -133,13 +126,12 @@ LEAT_TEST("queue: waiting pushes have memory when space becomes free") {
   exact_queue q(20'000, r);
   auto most = numbers(19'999);
   co_await q.push_many(most);
-  std::vector<outcome> outcomes(3);
-  task_group g;
-  g.spawn(push_all(q, numbers(3), outcomes[0]));
-  g.spawn(push_one(q, 1, outcomes[1]));
-  g.spawn(pop_some(q, 20'003, false, outcomes[2]));
-  co_await g.join();
-  CHECK(outcomes[2].items.size() == 20'003);
+  actors a(q);
+  a.push_many(numbers(3));
+  a.push(1);
+  const outcome& batch = a.pop_many(20'003);
+  co_await a.join();
+  CHECK(batch.items.size() == 20'003);
   CHECK(r.reserved <= 20'000 + 20'003);
   CHECK_FALSE(r.overrun);
 }
@@ -160,21 +152,11 @@ LEAT_TEST("queue: an operation without memory throws and has no effect") {
   exact_queue q(large, r);
   leat::task_context& self = leat::this_task::get_context();
   CHECK_THROWS_AS(q.try_push(1), std::bad_alloc);
-  int refused = 0;
-  try {
-    auto run = numbers(3);
-    co_await q.push_many(run);
-  } catch (const std::bad_alloc&) {
-    ++refused;
-  }
+  auto run = numbers(3);
+  CHECK(co_await throws<std::bad_alloc>(q.push_many(run)));
   CHECK(self.waiting() == nullptr);
-  try {
-    static_cast<void>(co_await q.pop_many(3));
-  } catch (const std::bad_alloc&) {
-    ++refused;
-  }
+  CHECK(co_await throws<std::bad_alloc>(q.pop_many(3)));
   CHECK(self.waiting() == nullptr);
-  CHECK(refused == 2);
   const auto s = q.statistics();
   CHECK(s.size == 0);
   CHECK(s.waiting_pops == 0);

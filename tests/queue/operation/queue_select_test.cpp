@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "leat/sim.hpp"
-#include "queue/operation/queue_tasks.hpp"
+#include "queue/operation/queue_actors.hpp"
 #include "support/leat_test.hpp"
 
 namespace queue_select_test {
@@ -55,12 +55,13 @@ LEAT_TEST("select: an operation after a losing branch is served") {
   task_group group;
   group.spawn([](auto& x, auto& y) -> task<> { co_await leat::select(x.pop(), y.pop()); }(a, b));
   co_await settle();
-  outcome behind;
-  group.spawn(pop_one(a, behind));
+  actors of_a(a);
+  const outcome& behind = of_a.pop();
   co_await settle();
   CHECK(b.try_push(1));
   CHECK(a.try_push(2));
   co_await group.join();
+  co_await of_a.join();
   CHECK(behind.items == std::vector<int>{2});
 }
 
@@ -122,14 +123,9 @@ LEAT_TEST("select: throws the cause of a failed queue") {
 LEAT_TYPED_LIST_TEST("with_timeout: a late pop removes no item", all_queues) {
   auto q = TestType::make(4);
   for (int i = 0; i < 2; ++i) {
-    bool late = false;
-    try {
-      co_await leat::with_timeout(q.pop(), 10ms);
-    } catch (const leat::failure& e) {
-      late = e.code() == errc::deadline_exceeded;
-      CHECK(std::string(e.what()).find("pop from queue 'q'") == 0);
-    }
-    CHECK(late);
+    const std::string late =
+        co_await message_of(leat::with_timeout(q.pop(), 10ms), errc::deadline_exceeded);
+    CHECK(late.starts_with("pop from queue 'q'"));
   }
   CHECK(q.try_push(37));
   CHECK(co_await leat::with_timeout(q.pop(), 10ms) == 37);
@@ -141,9 +137,7 @@ LEAT_TYPED_LIST_TEST("with_timeout: a late batch returns its items", all_queues)
   co_await q.push_many(items);
   CHECK(co_await code_of(leat::with_timeout(q.pop_many(4), 10ms)) == errc::deadline_exceeded);
   CHECK(q.size() == 3);
-  const auto all = co_await q.pop_many(3);
-  REQUIRE(all);
-  CHECK(sorted(*all) == numbers(3));
+  CHECK(sorted(co_await q.pop_many(3)) == numbers(3));
 }
 
 // ---- A select or a limit owns its operations if a function returns it.
@@ -239,14 +233,15 @@ LEAT_TEST("select: a batch that loses at its last item returns all items to the 
     out = r.index();
   }(a, b, index));
   co_await settle();
-  outcome behind;
-  group.spawn(pop_some(a, 2, false, behind));
+  actors of_a(a);
+  const outcome& behind = of_a.pop_many(2);
   co_await settle();
   CHECK(co_await a.push(1));
   CHECK(b.try_push(5));
   const bool last = co_await a.push(2);  // would complete the batch, but b has won
   CHECK(last);
   co_await group.join();
+  co_await of_a.join();
   CHECK(index == 1);
   CHECK(behind.items == std::vector<int>{1, 2});
 }

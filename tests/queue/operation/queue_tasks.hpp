@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <sstream>
 #include <tuple>
 
 #include "leat/queue.hpp"
@@ -39,6 +40,18 @@ std::vector<int> sorted(const Range& range) {
   std::vector<int> copy(range.begin(), range.end());
   std::sort(copy.begin(), copy.end());
   return copy;
+}
+
+// Returns the items of a batch, which must have arrived.
+inline std::vector<int> sorted(const std::optional<std::vector<int>>& batch) {
+  REQUIRE(batch);
+  return sorted(*batch);
+}
+
+inline std::string described(const leat::queue_base& q) {
+  std::ostringstream out;
+  q.describe(out);
+  return std::move(out).str();
 }
 
 // The result of one operation that runs in its own task.

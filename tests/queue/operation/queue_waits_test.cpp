@@ -17,7 +17,6 @@ using leat_test::dump;
 
 const std::string in_this_file = R"( at queue_waits_test\.cpp:\d+ in )";  // for an expression
 
-// Stops and joins a group, and ignores the failures of its tasks.
 // Pushes two items for each item that it pops, so it fills queues faster than it empties them.
 task<void> greedy(fifo_queue<int>& into, fifo_queue<int>& from) {
   for (bool open = true; open;) {

@@ -92,12 +92,8 @@ LEAT_TEST("dump: lists tasks and coroutines that wait on a queue") {
       [](fifo_queue<int>& from) -> leat_test::foreign_coroutine { co_await from.pop(); }(idle);
   co_await leat::this_task::yield();
   const std::string text = dump();
-  group.request_stop();
+  co_await stop_and_join(group);
   idle.close();
-  try {
-    co_await group.join();
-  } catch (const leat::failure&) {
-  }
   while (!stranger.handle.done()) co_await leat::this_task::yield();
   stranger.handle.destroy();
   INFO(text);

@@ -27,38 +27,6 @@ std::vector<int> drain(queue& q) {
 
 // ------------------------------------------------------------------------------------- handlers
 
-TEST_CASE("queue and context: withdraws a pending async_pop in an Asio coroutine") {
-  queue q(4);
-  bool went_on = false;
-  {
-    asio::io_context io;
-    asio::co_spawn(
-        io,
-        [&]() -> asio::awaitable<void> {
-          static_cast<void>(co_await q.async_pop(asio::use_awaitable));
-          went_on = true;
-        },
-        asio::detached);
-    io.poll();
-  }
-  CHECK_FALSE(went_on);
-  q.close();
-}
-
-TEST_CASE("queue and context: withdraws a pending pop in a task under async_run") {
-  queue q(4);
-  bool called = false;
-  {
-    asio::io_context io;
-    leat::async_run(
-        io, [](queue& in) -> task<> { static_cast<void>(co_await in.pop()); }(q),
-        [&](const std::exception_ptr&) { called = true; });
-    io.poll();
-  }
-  CHECK_FALSE(called);
-  q.close();
-}
-
 TEST_CASE("queue and context: an item of an undelivered handler returns to the front") {
   queue q(4);
   bool called = false;
@@ -104,29 +72,6 @@ TEST_CASE("queue and context: a pending async_push is withdrawn with its item") 
   }
   CHECK(watch.expired());
   CHECK(drain(q) == std::vector{1});
-}
-
-TEST_CASE("queue and context: strands and thread pools withdraw as well") {
-  queue q(4);
-  int called = 0;
-  const auto handler = [&](std::error_code, auto) { ++called; };
-  SECTION("a strand of an io_context") {
-    asio::io_context io;
-    const auto strand = asio::make_strand(io);
-    q.async_pop(asio::bind_executor(strand, handler));
-    q.async_pop(asio::bind_executor(asio::any_io_executor(strand), handler));
-    REQUIRE(q.try_push(item(1)));
-  }
-  SECTION("a thread pool that was stopped") {
-    asio::thread_pool pool(1);
-    pool.stop();
-    q.async_pop(asio::bind_executor(pool.get_executor(), handler));
-    q.async_pop(asio::bind_executor(asio::make_strand(pool.get_executor()), handler));
-    REQUIRE(q.try_push(item(1)));
-  }
-  CHECK(called == 0);
-  CHECK(drain(q) == std::vector{1});
-  q.close();
 }
 
 TEST_CASE("queue and context: a handler may own the queue on which another one waits") {

@@ -32,7 +32,7 @@ TEMPLATE_LIST_TEST_CASE("provisional pop: its items count as held until it is fi
   CHECK(provisional.held == n);
   CHECK(provisional.provisional_pops == 1);
   CHECK(provisional.popped == 0);
-  CHECK(text_of(q).find(", 1 provisional)") != std::string::npos);
+  CHECK(contains(described(q), ", 1 provisional)"));
   SECTION("commit") {
     first.commit();
     CHECK(first.ended);
@@ -52,7 +52,7 @@ TEMPLATE_LIST_TEST_CASE("provisional pop: its items count as held until it is fi
   }
   CHECK(q.statistics().held == 0);
   CHECK(q.statistics().provisional_pops == 0);
-  CHECK(text_of(q).find("provisional") == std::string::npos);
+  CHECK_FALSE(contains(described(q), "provisional"));
 }
 
 TEMPLATE_LIST_TEST_CASE("provisional pop: a pop that ends without items is not provisional",
@@ -131,36 +131,20 @@ TEMPLATE_LIST_TEST_CASE("provisional pop: a batch of the closed queue waits unti
   push<kind>(q, n);
   push<kind>(q, rest);
   q.close();
-  SECTION("pop_many, commit") {
-    plain_pop<kind, pop_many> batch(q);
+  const bool undone = GENERATE(false, true);
+  CAPTURE(undone);
+  const auto moved_by = [&]<class Pop>(Pop) {
+    plain_pop<kind, Pop> batch(q);
     CHECK_FALSE(batch.has_ended());
-    first.commit();
+    undone ? first.undo() : first.commit();
     CHECK(batch.has_ended());
-    CHECK(batch.moved == 0);
-    CHECK(q.size() == rest);
+    return batch.moved;
+  };
+  SECTION("pop_many") {
+    CHECK(moved_by(pop_many()) == (undone ? of_batch::moves : 0));
+    CHECK(q.size() == (undone ? n + rest - of_batch::moves : rest));
   }
-  SECTION("pop_many, undo") {
-    plain_pop<kind, pop_many> batch(q);
-    CHECK_FALSE(batch.has_ended());
-    first.undo();
-    CHECK(batch.has_ended());
-    CHECK(batch.moved == of_batch::moves);
-    CHECK(q.size() == n + rest - of_batch::moves);
-  }
-  SECTION("pop_up_to, commit") {
-    plain_pop<kind, pop_up_to> batch(q);
-    CHECK_FALSE(batch.has_ended());
-    first.commit();
-    CHECK(batch.has_ended());
-    CHECK(batch.moved == rest);
-  }
-  SECTION("pop_up_to, undo") {
-    plain_pop<kind, pop_up_to> batch(q);
-    CHECK_FALSE(batch.has_ended());
-    first.undo();
-    CHECK(batch.has_ended());
-    CHECK(batch.moved == of_batch::moves);
-  }
+  SECTION("pop_up_to") { CHECK(moved_by(pop_up_to()) == (undone ? of_batch::moves : rest)); }
   drop_all(q);
   const auto s = q.statistics();
   CHECK(s.held == 0);

@@ -89,6 +89,15 @@ struct ending {
   bool ended = false;
   std::error_code ec;
   std::size_t moved = 0;
+
+  template <class Kind, class Pop>
+  auto handler() {
+    return [this](std::error_code e, auto&& result) {
+      ended = true;
+      ec = e;
+      moved = Pop::template count<Kind>(result);
+    };
+  }
 };
 
 // A pop with a handler in a loop of its own. It is not provisional, because nothing can cancel it.
@@ -96,11 +105,7 @@ template <class Kind, class Pop>
 class plain_pop : public ending {
  public:
   explicit plain_pop(typename Kind::queue& q) {
-    Pop::start(q, asio::bind_executor(loop_.context(), [this](std::error_code e, auto&& result) {
-                 ended = true;
-                 ec = e;
-                 moved = Pop::template count<Kind>(result);
-               }));
+    Pop::start(q, asio::bind_executor(loop_.context(), handler<Kind, Pop>()));
   }
   // Delivers the result if there is one.
   [[nodiscard]] bool has_ended() {
@@ -121,13 +126,9 @@ struct by_handler {
   class pop : public ending {
    public:
     explicit pop(typename Kind::queue& q) {
-      Pop::start(q, asio::bind_cancellation_slot(
-                        signal_.slot(),
-                        asio::bind_executor(loop_.context(), [this](std::error_code e, auto&& got) {
-                          ended = true;
-                          ec = e;
-                          moved = Pop::template count<Kind>(got);
-                        })));
+      Pop::start(q,
+                 asio::bind_cancellation_slot(
+                     signal_.slot(), asio::bind_executor(loop_.context(), handler<Kind, Pop>())));
     }
     void cancel() { signal_.emit(asio::cancellation_type::total); }
     void undo() {
@@ -179,13 +180,6 @@ std::size_t drop_all(Queue& q) {
   std::size_t count = 0;
   while (q.try_pop()) ++count;
   return count;
-}
-
-template <class Queue>
-std::string text_of(const Queue& q) {
-  std::ostringstream out;
-  q.describe(out);
-  return std::move(out).str();
 }
 
 }  // namespace provisional_pops

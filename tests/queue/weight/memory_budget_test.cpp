@@ -49,14 +49,7 @@ TEST_CASE("memory_budget: counts and reports the weight in its queues") {
 TEST_CASE("memory_budget: rejects an item heavier than the limit at once") {
   memory_budget ram(20, "ram");
   auto q = weighed_fifo::make({.budget = &ram}, "q");
-  std::string why;
-  try {
-    static_cast<void>(q.try_push(21));
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == errc::resource_exhausted);
-    why = e.what();
-  }
-  CHECK(contains(why, "limit of 20 of budget 'ram'"));
+  CHECK_FAILS(errc::resource_exhausted, "limit of 20 of budget 'ram'", q.try_push(21));
   CHECK(q.try_push(20));
 }
 
@@ -158,11 +151,10 @@ LEAT_TEST("memory_budget: a push that waits for capacity does not block other qu
   auto other = weighed_fifo::make({.budget = &ram}, "other");
   CHECK(full.try_push(1));
   CHECK(heavy.try_push(4));
-  outcome first;
-  outcome second;
-  task_group g;
-  g.spawn(push_one(full, 2, first));
-  g.spawn(push_one(heavy, 3, second));
+  actors of_full(full);
+  actors of_heavy(heavy);
+  const outcome& first = of_full.push(2);
+  of_heavy.push(3);
   co_await settle();
   CHECK(ram.statistics().waiting == 0);
   CHECK(other.try_push(5));
@@ -171,8 +163,8 @@ LEAT_TEST("memory_budget: a push that waits for capacity does not block other qu
   CHECK_FALSE(first.ended);
   CHECK(ram.used() == 9);
   CHECK(ram.statistics().waiting == 1);
-  g.request_stop();
-  co_await g.join();
+  co_await of_full.cancel();
+  co_await of_heavy.cancel();
 }
 
 LEAT_TEST("memory_budget: an older push comes first when its queue has free capacity again") {
@@ -263,24 +255,21 @@ LEAT_TEST("memory_budget: returned items may exceed it, and then block pushes") 
   memory_budget ram(10, "ram");
   auto a = weighed_fifo::make({.budget = &ram}, "a");
   auto b = weighed_fifo::make({.budget = &ram}, "b");
-  outcome batch;
-  outcome waits;
-  task_group g;
-  g.spawn(pop_some(a, 2, false, batch));
+  actors of_a(a);
+  actors of_b(b);
+  of_a.pop_many(2);
   co_await settle();
   CHECK(a.try_push(7));
   CHECK(ram.used() == 0);
   CHECK(b.try_push(8));
-  g.request_stop();
-  co_await g.join();
+  co_await of_a.cancel();
   CHECK(ram.used() == 15);
   CHECK(ram.statistics().returned == 7);
-  task_group pushes;
-  pushes.spawn(push_one(b, 1, waits));
+  const outcome& waits = of_b.push(1);
   co_await settle();
   CHECK_FALSE(waits.ended);
   CHECK(a.try_pop() == 7);
-  co_await pushes.join();
+  co_await of_b.join();
   CHECK(waits.accepted);
   CHECK(ram.used() == 9);
 }
@@ -292,18 +281,19 @@ LEAT_TEST("memory_budget: a select over queues of one budget pushes to one") {
   auto c = weighed_fifo::make({.budget = &ram}, "c");
   CHECK(c.try_push(10));
   std::size_t chosen = 9;
-  outcome behind;
   task_group g;
   g.spawn([](auto& x, auto& y, std::size_t& out) -> task<> {
     const auto r = co_await leat::select(x.push(6), y.push(6));
     out = r.index();
   }(a, b, chosen));
   co_await settle();
-  g.spawn(push_one(b, 4, behind));
+  actors of_b(b);
+  const outcome& behind = of_b.push(4);
   co_await settle();
   CHECK(ram.statistics().waiting == 2);
   CHECK(c.try_pop());
   co_await g.join();
+  co_await of_b.join();
   CHECK(chosen == 0);
   CHECK(a.size() == 1);
   CHECK(b.size() == 1);
@@ -318,17 +308,16 @@ LEAT_TEST("memory_budget: queues ignore their minimum size while a push waits") 
   auto raw = weighed_fifo::make({.budget = &ram}, "raw");
   std::vector<int> four{2, 2, 2, 2};
   CHECK(buffer.try_push_many(four) == 4);
-  outcome first;
-  outcome second;
-  outcome third;
-  outcome push;
-  task_group g;
-  for (outcome* o : {&first, &second, &third}) {
-    g.spawn(pop_one(buffer, *o));
-    co_await settle();
-  }
+  actors of_buffer(buffer);
+  actors of_raw(raw);
+  const outcome& first = of_buffer.pop();
+  co_await settle();
+  const outcome& second = of_buffer.pop();
+  co_await settle();
+  const outcome& third = of_buffer.pop();
+  co_await settle();
   CHECK_FALSE(first.ended);
-  g.spawn(push_one(raw, 5, push));  // needs 3 more than is free: two items
+  const outcome& push = of_raw.push(5);  // needs 3 more than is free: two items
   co_await settle();
   CHECK(push.accepted);
   CHECK(first.items.size() == 1);
@@ -336,7 +325,8 @@ LEAT_TEST("memory_budget: queues ignore their minimum size while a push waits") 
   CHECK_FALSE(third.ended);
   CHECK(ram.used() == 9);
   buffer.close();
-  co_await g.join();
+  co_await of_buffer.join();
+  co_await of_raw.join();
 }
 
 LEAT_TEST("memory_budget: rejects waiting batches of a priority queue") {

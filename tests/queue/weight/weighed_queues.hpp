@@ -19,13 +19,16 @@ struct weighed_limits {
   std::size_t capacity = 100;
 };
 
-struct weighed_fifo {
-  using queue = leat::fifo_queue<int, by_value>;
+template <class Queue>
+struct weighed_by_value {
+  using queue = Queue;
   static queue make(const weighed_limits& l, const std::string& name = "q") {
     return queue(
         {.capacity = l.capacity, .max_weight = l.max_weight, .budget = l.budget, .name = name});
   }
 };
+using weighed_fifo = weighed_by_value<leat::fifo_queue<int, by_value>>;
+using weighed_prioritized = weighed_by_value<leat::priority_queue<int, std::less<int>, by_value>>;
 struct weighed_shuffled {
   using queue = leat::random_shuffle_queue<int, by_value>;
   static queue make(const weighed_limits& l, const std::string& name = "q",
@@ -36,13 +39,6 @@ struct weighed_shuffled {
                   .max_weight = l.max_weight,
                   .budget = l.budget,
                   .name = name});
-  }
-};
-struct weighed_prioritized {
-  using queue = leat::priority_queue<int, std::less<int>, by_value>;
-  static queue make(const weighed_limits& l, const std::string& name = "q") {
-    return queue(
-        {.capacity = l.capacity, .max_weight = l.max_weight, .budget = l.budget, .name = name});
   }
 };
 using weighed_queues = std::tuple<weighed_fifo, weighed_shuffled, weighed_prioritized>;
