@@ -11,6 +11,8 @@
 #define CHECK_FAILS(code, text, ...)                                              \
   CHECK_THAT(::leat_test::refusal([&] { static_cast<void>(__VA_ARGS__); }, code), \
              Catch::Contains(text))
+// Like CHECK_FAILS for leat::errc::invalid_argument.
+#define CHECK_REFUSED(text, ...) CHECK_FAILS(::leat::errc::invalid_argument, text, __VA_ARGS__)
 
 namespace leat_test {
 
@@ -30,6 +32,19 @@ std::string refusal(Call call, leat::errc expected = leat::errc::invalid_argumen
 [[nodiscard]] inline std::string without_code_message(const leat::failure& e) {
   const std::string what = e.what();
   return what.substr(0, what.rfind(": " + e.code().message()));
+}
+
+/// Returns the message of the failure that a call throws, without the text of its code, or an empty
+/// string. Checks that the failure has the code `expected`.
+template <class Call>
+std::string plain_message_of(Call call, leat::errc expected = leat::errc::invalid_argument) {
+  try {
+    static_cast<void>(call());
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == expected);
+    return without_code_message(e);
+  }
+  return {};
 }
 
 [[nodiscard]] inline bool contains(std::string_view text, std::string_view part) {

@@ -1,12 +1,6 @@
 #include "leat/tensor/shape.hpp"
 
-#include <cstdint>
-#include <utility>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
-#include "support/refusal.hpp"
+#include "tensor/plain_test.hpp"
 
 using leat::generalize_shapes;
 using leat::intersect_shapes;
@@ -14,7 +8,6 @@ using leat::partial_shape;
 using leat::shape;
 using leat::to_string;
 using leat::unknown_dimension;
-using leat_test::refusal;
 
 namespace shape_test {
 
@@ -60,13 +53,12 @@ TEST_CASE("shape: copies and moves any rank") {
 }
 
 TEST_CASE("shape: refuses invalid dimensions") {
-  CHECK_FAILS(leat::errc::invalid_argument, "[2,-3]: dimension -3 is negative", shape{2, -3});
-  CHECK_FAILS(leat::errc::invalid_argument, "more values than 64 bits can count",
-              shape{huge, huge});
+  CHECK_REFUSED("[2,-3]: dimension -3 is negative", shape{2, -3});
+  CHECK_REFUSED("more values than 64 bits can count", shape{huge, huge});
   CHECK(shape{huge, huge, 0}.count() == 0);  // in whatever order
   CHECK(shape{0, huge, huge}.count() == 0);
-  CHECK_FAILS(leat::errc::invalid_argument, "[?,-2]: dimension -2", partial_shape{any, -2});
-  CHECK_FAILS(leat::errc::invalid_argument, "more values", partial_shape{huge, any, huge});
+  CHECK_REFUSED("[?,-2]: dimension -2", partial_shape{any, -2});
+  CHECK_REFUSED("more values", partial_shape{huge, any, huge});
 }
 
 TEST_CASE("partial_shape: text and what is known") {
@@ -101,8 +93,7 @@ TEST_CASE("intersect_shapes: keeps what either shape knows") {
   CHECK(intersect_shapes({any, any}, {0, any}) == partial_shape{0, any});
   CHECK(intersect_shapes(partial_shape::unknown_rank(), {2, any}) == partial_shape{2, any});
   CHECK(intersect_shapes({2, any}, partial_shape::unknown_rank()) == partial_shape{2, any});
-  CHECK_FAILS(leat::errc::invalid_argument, "[?,3] and [2,4] are not",
-              intersect_shapes({any, 3}, {2, 4}));
+  CHECK_REFUSED("[?,3] and [2,4] are not", intersect_shapes({any, 3}, {2, 4}));
 }
 
 TEST_CASE("generalize_shapes: keeps what both shapes have in common") {

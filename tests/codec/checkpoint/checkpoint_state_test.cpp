@@ -1,25 +1,19 @@
 #include "leat/codec/checkpoint/checkpoint_state.hpp"
 
 #include <cmath>
-#include <string>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/base/random.hpp"
-#include "support/refusal.hpp"
+#include "tensor/plain_test.hpp"
 
 namespace checkpoint_state_test {
 
 using leat::checkpoint_state;
-using leat_test::contains;
 using paths = std::vector<std::string>;
 
 std::string refused(const std::string& text) {
   return leat_test::refusal([&] { return checkpoint_state::from_text(text).to_text(); });
 }
 
-TEST_CASE("checkpoint_state: writes the text of TensorFlow", "[codec]") {
+TEST_CASE("checkpoint_state: writes the text of TensorFlow") {
   checkpoint_state s;
   s.model_checkpoint_path = "/d/model.ckpt-20";
   s.all_model_checkpoint_paths = {"/d/model.ckpt-10", "/d/model.ckpt-20"};
@@ -36,7 +30,7 @@ TEST_CASE("checkpoint_state: writes the text of TensorFlow", "[codec]") {
   CHECK(checkpoint_state::from_text(s.to_text()) == s);
 }
 
-TEST_CASE("checkpoint_state: parses a text that was edited by hand [71]", "[codec]") {
+TEST_CASE("checkpoint_state: parses a text that was edited by hand [71]") {
   const checkpoint_state s = checkpoint_state::from_text(
       "# the good one\n"
       "model_checkpoint_path: 'model.ckpt-7'  # not 8\n\n"
@@ -50,7 +44,7 @@ TEST_CASE("checkpoint_state: parses a text that was edited by hand [71]", "[code
   CHECK(s.last_preserved_timestamp == 7.5);
 }
 
-TEST_CASE("checkpoint_state: every escape of a string", "[codec]") {
+TEST_CASE("checkpoint_state: every escape of a string") {
   const auto read = [](const std::string& literal) {
     return checkpoint_state::from_text("model_checkpoint_path: " + literal).model_checkpoint_path;
   };
@@ -62,7 +56,7 @@ TEST_CASE("checkpoint_state: every escape of a string", "[codec]") {
   CHECK(read(R"('\u00e9\u20ac\U0001F600')") == "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80");
 }
 
-TEST_CASE("checkpoint_state: restores any path from its text", "[codec]") {
+TEST_CASE("checkpoint_state: restores any path from its text") {
   leat::random_engine random(1);
   for (int round = 0; round < 500; ++round) {
     checkpoint_state s;
@@ -80,7 +74,7 @@ TEST_CASE("checkpoint_state: restores any path from its text", "[codec]") {
   }
 }
 
-TEST_CASE("checkpoint_state: an empty text is an empty state", "[codec]") {
+TEST_CASE("checkpoint_state: an empty text is an empty state") {
   CHECK(checkpoint_state::from_text("") == checkpoint_state());
   CHECK(checkpoint_state::from_text("# nothing\n") == checkpoint_state());
   CHECK(checkpoint_state::from_text("all_model_checkpoint_paths: []") == checkpoint_state());
@@ -89,7 +83,7 @@ TEST_CASE("checkpoint_state: an empty text is an empty state", "[codec]") {
   CHECK(last.model_checkpoint_path == "b");
 }
 
-TEST_CASE("checkpoint_state: refuses invalid text and names the line", "[codec]") {
+TEST_CASE("checkpoint_state: refuses invalid text and names the line") {
   CHECK(contains(refused("\x89LCK"), "line 1: expected the name of a field, found '\\x89'"));
   CHECK(contains(refused("\n\nmodel_path: 'x'"), "line 3: unknown field 'model_path'"));
   CHECK(contains(refused("model_checkpoint_path 'x'"),

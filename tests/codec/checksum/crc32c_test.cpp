@@ -1,14 +1,9 @@
 #include "leat/codec/checksum/crc32c.hpp"
 
 #include <array>
-#include <utility>
-#include <vector>
-
-#include <catch2/catch.hpp>
 
 #include "codec/checksum/raw_crc32c.hpp"
-#include "leat/base/bytes.hpp"
-#include "leat/base/random.hpp"
+#include "tensor/plain_test.hpp"
 
 namespace crc32c_test {
 
@@ -22,7 +17,14 @@ std::uint32_t slow_crc32c(leat::byte_view bytes) {
   return ~crc;
 }
 
-TEST_CASE("crc32c: matches the test vectors of RFC 3720", "[codec]") {
+std::vector<std::byte> random_bytes(std::size_t size, std::uint64_t seed) {
+  leat::random_engine random(seed);
+  std::vector<std::byte> bytes(size);
+  for (auto& b : bytes) b = static_cast<std::byte>(random());
+  return bytes;
+}
+
+TEST_CASE("crc32c: matches the test vectors of RFC 3720") {
   std::array<std::byte, 32> bytes{};
   CHECK(leat::crc32c(bytes) == 0x8A9136AAU);
   bytes.fill(std::byte{0xFF});
@@ -34,10 +36,8 @@ TEST_CASE("crc32c: matches the test vectors of RFC 3720", "[codec]") {
   CHECK(leat::crc32c({}) == 0);
 }
 
-TEST_CASE("crc32c: equals the definition for every length and alignment", "[codec]") {
-  leat::random_engine random(1);
-  std::vector<std::byte> bytes(700);
-  for (auto& b : bytes) b = static_cast<std::byte>(random());
+TEST_CASE("crc32c: equals the definition for every length and alignment") {
+  const std::vector<std::byte> bytes = random_bytes(700, 1);
   for (std::size_t length = 0; length <= 600; ++length) {
     for (std::size_t start = 0; start < 16; ++start) {
       const leat::byte_view view(bytes.data() + start, length);
@@ -46,10 +46,8 @@ TEST_CASE("crc32c: equals the definition for every length and alignment", "[code
   }
 }
 
-TEST_CASE("crc32c: gives the same result without CRC instructions", "[codec]") {
-  leat::random_engine random(2);
-  std::vector<std::byte> bytes(80);
-  for (auto& b : bytes) b = static_cast<std::byte>(random());
+TEST_CASE("crc32c: gives the same result without CRC instructions") {
+  const std::vector<std::byte> bytes = random_bytes(80, 2);
   for (std::size_t length = 0; length <= 64; ++length) {
     for (std::size_t start = 0; start < 8; ++start) {
       const leat::byte_view view(bytes.data() + start, length);
@@ -59,7 +57,7 @@ TEST_CASE("crc32c: gives the same result without CRC instructions", "[codec]") {
   }
 }
 
-TEST_CASE("crc32c: matches the values of known words", "[codec]") {
+TEST_CASE("crc32c: matches the values of known words") {
   CHECK(leat::crc32c(leat::as_bytes("123456789")) == 0xE3069283U);
   CHECK(leat::mask_crc32c(0xE3069283U) == 0xC78AB0E5U);
   CHECK(leat::crc32c({}) == 0);
@@ -72,7 +70,7 @@ TEST_CASE("crc32c: matches the values of known words", "[codec]") {
   CHECK(leat::crc32c(leat::as_bytes("abc")) == 0x364B3FB7U);
 }
 
-TEST_CASE("crc32c: matches the values of numbers in a record header", "[codec]") {
+TEST_CASE("crc32c: matches the values of numbers in a record header") {
   const std::pair<std::uint64_t, std::uint32_t> known[] = {
       {0, 0x8C28B28AU}, {1, 0xC514CFADU}, {3, 0x576C35E3U}, {4, 0xAD3530E7U}};
   for (const auto& [number, crc] : known) {
@@ -82,7 +80,7 @@ TEST_CASE("crc32c: matches the values of numbers in a record header", "[codec]")
   }
 }
 
-TEST_CASE("crc32c: continues from a prefix", "[codec]") {
+TEST_CASE("crc32c: continues from a prefix") {
   const std::uint32_t hello = leat::crc32c(leat::as_bytes("hello "));
   CHECK(leat::extend_crc32c(hello, leat::as_bytes("world")) == 0xC99465AAU);
   CHECK(leat::crc32c(leat::as_bytes("hello world")) == 0xC99465AAU);
@@ -92,11 +90,9 @@ TEST_CASE("crc32c: continues from a prefix", "[codec]") {
   }
 }
 
-TEST_CASE("crc32c: a prefix of any checksum can be continued by any length", "[codec]") {
+TEST_CASE("crc32c: a prefix of any checksum can be continued by any length") {
   // Short continuations combine the state with the first words in separate code.
-  leat::random_engine random(4);
-  std::vector<std::byte> bytes(500);
-  for (auto& b : bytes) b = static_cast<std::byte>(random());
+  const std::vector<std::byte> bytes = random_bytes(500, 4);
   for (std::size_t cut = 0; cut <= 40; ++cut) {
     for (std::size_t length = 0; length <= 250; ++length) {
       const leat::byte_view all(bytes.data(), cut + length);
@@ -108,7 +104,7 @@ TEST_CASE("crc32c: a prefix of any checksum can be continued by any length", "[c
   }
 }
 
-TEST_CASE("crc32c: unmasking reverses masking, also twice", "[codec]") {
+TEST_CASE("crc32c: unmasking reverses masking, also twice") {
   const std::uint32_t crc = leat::crc32c(leat::as_bytes("foo"));
   CHECK(leat::mask_crc32c(crc) != crc);
   CHECK(leat::mask_crc32c(leat::mask_crc32c(crc)) != crc);

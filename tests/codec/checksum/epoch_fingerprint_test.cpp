@@ -1,12 +1,8 @@
 #include "leat/codec/checksum/epoch_fingerprint.hpp"
 
-#include <string>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
 #include "codec/checksum/murmur3.hpp"
 #include "leat/base/permutation.hpp"
+#include "tensor/plain_test.hpp"
 
 namespace epoch_fingerprint_test {
 
@@ -24,7 +20,7 @@ epoch_fingerprint of_range(std::uint64_t first, std::uint64_t end, std::uint64_t
   return f;
 }
 
-TEST_CASE("murmur3: the verification value of SMHasher", "[codec]") {
+TEST_CASE("murmur3: the verification value of SMHasher") {
   // Hashes keys of 0, 1, ... 255 bytes, and then the hashes themselves.
   std::vector<std::byte> key;
   std::vector<std::byte> hashes;
@@ -39,7 +35,7 @@ TEST_CASE("murmur3: the verification value of SMHasher", "[codec]") {
   CHECK(static_cast<std::uint32_t>(leat::detail::murmur3(hashes).low) == 0x6384BA69);
 }
 
-TEST_CASE("epoch_fingerprint: does not depend on the order or the number of readers", "[codec]") {
+TEST_CASE("epoch_fingerprint: does not depend on the order or the number of readers") {
   const epoch_fingerprint whole = of_range(0, 1000, 1);
   CHECK(whole.count() == 1000);
   CHECK(of_range(0, 1000, 2) == whole);
@@ -51,8 +47,7 @@ TEST_CASE("epoch_fingerprint: does not depend on the order or the number of read
   CHECK(epoch_fingerprint(whole.count(), whole.high(), whole.low()) == whole);
 }
 
-TEST_CASE("epoch_fingerprint: detects missing, repeated, changed and exchanged records",
-          "[codec]") {
+TEST_CASE("epoch_fingerprint: detects missing, repeated, changed and exchanged records") {
   const auto of = [](std::initializer_list<std::pair<std::uint64_t, std::string_view>> records) {
     epoch_fingerprint f;
     for (const auto& [key, bytes] : records) f.add(key, as_bytes(bytes));
@@ -70,14 +65,13 @@ TEST_CASE("epoch_fingerprint: detects missing, repeated, changed and exchanged r
   CHECK_FALSE(of({{0, "a"}, {1, "a"}}) == of({{0, "a"}, {0, "a"}}));
 }
 
-TEST_CASE("epoch_fingerprint: carries from the lower half into the upper", "[codec]") {
+TEST_CASE("epoch_fingerprint: carries from the lower half into the upper") {
   epoch_fingerprint f(1, 7, UINT64_MAX);
   f += epoch_fingerprint(1, 1, 1);
   CHECK(f == epoch_fingerprint(2, 9, 0));
 }
 
-TEST_CASE("epoch_fingerprint: gives the same value with every compiler, for numbers and texts",
-          "[codec]") {
+TEST_CASE("epoch_fingerprint: gives the same value with every compiler, for numbers and texts") {
   CHECK(to_string(of_range(0, 100, 1)) == "100 records, cde52bd524e66eb5dffc1f0423dc41dd");
   epoch_fingerprint f;
   f.add("a.tfrecord:0", as_bytes("payload"));

@@ -1,21 +1,16 @@
 #include "leat/codec/compression/compression.hpp"
 
-#include <string>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
 #include "leat/codec/tfrecord/tfrecord.hpp"
 #include "support/records/texts.hpp"
 #include "support/records/zlib_oracle.hpp"
-#include "support/refusal.hpp"
+#include "tensor/plain_test.hpp"
 
 namespace compression_test {
 
 using leat::as_bytes;
 using leat::compression;
 
-TEST_CASE("compression: parses the names of TensorFlow and an empty name", "[codec]") {
+TEST_CASE("compression: parses the names of TensorFlow and an empty name") {
   // Replaces the nested TFRecordOptions of TensorFlow: the options of a writer contain the
   // compression itself.
   CHECK(leat::parse_compression("") == compression::none);
@@ -27,7 +22,7 @@ TEST_CASE("compression: parses the names of TensorFlow and an empty name", "[cod
   }
 }
 
-TEST_CASE("compression_formats: lists each compression with its name and extensions", "[codec]") {
+TEST_CASE("compression_formats: lists each compression with its name and extensions") {
   const auto formats = leat::compression_formats();
   REQUIRE(formats.size() == 2);
   for (const leat::compression_format& f : formats) {
@@ -37,14 +32,14 @@ TEST_CASE("compression_formats: lists each compression with its name and extensi
   }
 }
 
-TEST_CASE("compression: refuses an unknown name and repeats it in the message", "[codec]") {
+TEST_CASE("compression: refuses an unknown name and repeats it in the message") {
   for (const std::string text : {"BZ2", "5", "gzip", "ZLIB ", "NONE", "LZ4"}) {
     const std::string what = leat_test::refusal([&] { return leat::parse_compression(text); });
-    CHECK(leat_test::contains(what, "unknown compression '" + text + "': use none, ZLIB, GZIP"));
+    CHECK(contains(what, "unknown compression '" + text + "': use none, ZLIB, GZIP"));
   }
 }
 
-TEST_CASE("detect_compression: detects the output of zlib at every level", "[codec]") {
+TEST_CASE("detect_compression: detects the output of zlib at every level") {
   for (int level = 0; level <= 9; ++level) {
     const std::string zlib =
         leat_test::zlib_deflated("text", {.window_bits = leat_test::zlib_window, .level = level});
@@ -56,7 +51,7 @@ TEST_CASE("detect_compression: detects the output of zlib at every level", "[cod
   }
 }
 
-TEST_CASE("detect_compression: treats short or other data as uncompressed", "[codec]") {
+TEST_CASE("detect_compression: treats short or other data as uncompressed") {
   using namespace std::string_literals;
   for (const std::string& text :
        {""s, "\x1f"s, "\x1f\x8b"s, "\x1f\x8b\x07"s, "\x78\x9c"s, "\x78\x9d\x03"s, "x "s, "x is"s,
@@ -65,8 +60,7 @@ TEST_CASE("detect_compression: treats short or other data as uncompressed", "[co
   }
 }
 
-TEST_CASE("detect_compression: detects zlib with any window size by inflating a sample",
-          "[codec]") {
+TEST_CASE("detect_compression: detects zlib with any window size by inflating a sample") {
   for (int bits = 9; bits <= 15; ++bits) {
     for (int level = 0; level <= 9; ++level) {
       for (const std::size_t size : {std::size_t{0}, std::size_t{4}, std::size_t{100'000}}) {
@@ -85,7 +79,7 @@ TEST_CASE("detect_compression: detects zlib with any window size by inflating a 
   }
 }
 
-TEST_CASE("needs_larger_sample: is true until the bytes decide", "[codec]") {
+TEST_CASE("needs_larger_sample: is true until the bytes decide") {
   using namespace std::string_literals;
   for (const std::string& text : {""s, "\x1f"s, "\x1f\x8b"s, "x"s, "\x78\x9c"s, "\x58\x85\x04"s}) {
     CHECK(leat::needs_larger_sample(as_bytes(text)));
@@ -96,7 +90,7 @@ TEST_CASE("needs_larger_sample: is true until the bytes decide", "[codec]") {
   }
 }
 
-TEST_CASE("detect_compression: does not trust the header of a small window alone", "[codec]") {
+TEST_CASE("detect_compression: does not trust the header of a small window alone") {
   // Every pair of bytes that is a header of a window below 32 KiB, followed by possible
   // continuations of a text.
   const std::string texts[] = {"",
@@ -126,7 +120,7 @@ TEST_CASE("detect_compression: does not trust the header of a small window alone
   }
 }
 
-TEST_CASE("detect_tfrecord_compression: a record's header outweighs a magic number", "[codec]") {
+TEST_CASE("detect_tfrecord_compression: a record's header outweighs a magic number") {
   // Lengths whose first bytes equal the magic numbers of zlib and gzip.
   for (const std::uint64_t length : {std::uint64_t{0x039c78}, std::uint64_t{0x088b1f}}) {
     std::vector<std::byte> file;

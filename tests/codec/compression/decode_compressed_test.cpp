@@ -1,12 +1,8 @@
 #include "leat/codec/compression/decode_compressed.hpp"
 
-#include <string>
-#include <string_view>
-
-#include <catch2/catch.hpp>
-
 #include "leat/codec/decode_raw.hpp"
 #include "support/records/zlib_oracle.hpp"
+#include "tensor/plain_test.hpp"
 
 namespace decode_compressed_test {
 
@@ -35,7 +31,7 @@ leat::errc code_of(const tensor& strings, compression type, std::size_t record,
   return leat::errc::unknown;
 }
 
-TEST_CASE("decode_compressed: inflates strings one by one", "[codec]") {
+TEST_CASE("decode_compressed: inflates strings one by one") {
   for (const auto type : {compression::none, compression::zlib, compression::gzip}) {
     const tensor packed = tensor::of({2, 1}, {deflated(type, "AaAA"), deflated(type, "bBbb")});
     CHECK(decode_compressed(packed, type) == tensor::of({2, 1}, {"AaAA", "bBbb"}));
@@ -48,11 +44,11 @@ TEST_CASE("decode_compressed: inflates strings one by one", "[codec]") {
   }
 }
 
-TEST_CASE("decode_compressed: refuses unknown compressions", "[codec]") {
+TEST_CASE("decode_compressed: refuses unknown compressions") {
   CHECK_THROWS_AS(leat::parse_compression("LZ4"), leat::failure);
 }
 
-TEST_CASE("decode_compressed: refuses corrupt, truncated and too large data", "[codec]") {
+TEST_CASE("decode_compressed: refuses corrupt, truncated and too large data") {
   const std::string good = deflated(compression::zlib, "AaAA");
   const auto second = [&](std::string_view text) {
     return tensor::of({2}, {std::string_view(good), text});

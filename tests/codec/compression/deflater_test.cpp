@@ -1,15 +1,10 @@
 #include "leat/codec/compression/deflater.hpp"
 
-#include <string>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
 #include "leat/codec/tfrecord/tfrecord.hpp"
 #include "support/records/inflating.hpp"
 #include "support/records/texts.hpp"
 #include "support/records/zlib_oracle.hpp"
-#include "support/refusal.hpp"
+#include "tensor/plain_test.hpp"
 
 namespace deflater_test {
 
@@ -53,7 +48,7 @@ std::string file_of_seven(int file) {
   return std::string(leat::as_text(bytes));
 }
 
-TEST_CASE("deflater: writes the bytes of zlib.compress() for small inputs", "[codec]") {
+TEST_CASE("deflater: writes the bytes of zlib.compress() for small inputs") {
   for (int file = 0; file < 2; ++file) {
     const std::string plain = file_of_seven(file);
     const std::string expected =
@@ -63,7 +58,7 @@ TEST_CASE("deflater: writes the bytes of zlib.compress() for small inputs", "[co
   }
 }
 
-TEST_CASE("deflater: writes the bytes of zlib for every option", "[codec]") {
+TEST_CASE("deflater: writes the bytes of zlib for every option") {
   const std::string text =
       leat_test::prose(60'000) + std::string(3000, 'x') + leat_test::noise(500);
   const std::pair<deflate_strategy, int> strategies[] = {
@@ -91,8 +86,7 @@ TEST_CASE("deflater: writes the bytes of zlib for every option", "[codec]") {
   }
 }
 
-TEST_CASE("deflater: the bytes do not depend on the sizes of the input pieces and the output",
-          "[codec]") {
+TEST_CASE("deflater: the bytes do not depend on the sizes of the input pieces and the output") {
   const std::string text = leat_test::prose(3000) + leat_test::noise(1000);
   const std::string expected = deflated(compression::gzip, text);
   leat::deflater deflater(compression::gzip);
@@ -106,7 +100,7 @@ TEST_CASE("deflater: the bytes do not depend on the sizes of the input pieces an
   }
 }
 
-TEST_CASE("deflater: after a flush all input can be inflated from the output", "[codec]") {
+TEST_CASE("deflater: after a flush all input can be inflated from the output") {
   const std::string text = leat_test::prose(2000);
   for (const auto flush : {deflate_flush::sync, deflate_flush::full}) {
     for (const std::size_t room : {std::size_t{16}, std::size_t{4096}}) {
@@ -132,7 +126,7 @@ TEST_CASE("deflater: after a flush all input can be inflated from the output", "
   }
 }
 
-TEST_CASE("deflater: a second flush without input adds nothing", "[codec]") {
+TEST_CASE("deflater: a second flush without input adds nothing") {
   leat::deflater deflater(compression::gzip);
   std::byte out[100];
   CHECK(deflater.deflate(leat::as_bytes("abc"), out, deflate_flush::sync).produced > 0);
@@ -145,7 +139,7 @@ TEST_CASE("deflater: a second flush without input adds nothing", "[codec]") {
   CHECK(finished.produced == 0);
 }
 
-TEST_CASE("deflater: with a full flush after every byte it is read back", "[codec]") {
+TEST_CASE("deflater: with a full flush after every byte it is read back") {
   const std::string record = file_of_seven(0);
   leat::deflater deflater(compression::gzip);
   const std::string stream = deflated(deflater, record, 1, 64, deflate_flush::full);
@@ -154,8 +148,7 @@ TEST_CASE("deflater: with a full flush after every byte it is read back", "[code
   CHECK(got.text == record);
 }
 
-TEST_CASE("deflater: refuses and names an option out of range", "[codec]") {
-  using leat_test::contains;
+TEST_CASE("deflater: refuses and names an option out of range") {
   const auto refusal = [](const leat::deflate_options& o) {
     return leat_test::refusal([&] { return leat::deflater(compression::zlib, o); });
   };

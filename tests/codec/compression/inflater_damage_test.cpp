@@ -2,22 +2,16 @@
 
 #include "leat/codec/compression/decompressor.hpp"
 
-#include <string>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
 #include "support/effort.hpp"
 #include "support/records/inflating.hpp"
 #include "support/records/texts.hpp"
 #include "support/records/zlib_oracle.hpp"
-#include "support/refusal.hpp"
+#include "tensor/plain_test.hpp"
 
 namespace inflater_damage_test {
 
 using leat::compression;
 using status = leat::decompression_status;
-using leat_test::contains;
 using leat_test::gzip_window;
 using leat_test::inflate_all;
 using leat_test::zlib_deflated;
@@ -67,7 +61,7 @@ std::string zeros_without_trailer(std::size_t pieces) {
   return stream;
 }
 
-TEST_CASE("inflater: never accepts a truncated stream as complete", "[codec]") {
+TEST_CASE("inflater: never accepts a truncated stream as complete") {
   for (const sample& s : samples()) {
     for (std::size_t size = 0; size < s.stream.size(); ++size) {
       for (const std::size_t piece : {std::size_t{1}, std::size_t{9}, SIZE_MAX}) {
@@ -86,7 +80,7 @@ TEST_CASE("inflater: never accepts a truncated stream as complete", "[codec]") {
   }
 }
 
-TEST_CASE("inflater: a flipped bit never changes data unseen", "[codec]") {
+TEST_CASE("inflater: a flipped bit never changes data unseen") {
   std::size_t harmless = 0;
   for (const sample& s : samples()) {
     for (std::size_t bit = 0; bit < s.stream.size() * 8; ++bit) {
@@ -107,8 +101,7 @@ TEST_CASE("inflater: a flipped bit never changes data unseen", "[codec]") {
 }
 
 // A corrupt stream can expose the tables and the history of ISA-L.
-TEST_CASE("inflater: the output of a corrupt stream does not depend on earlier streams",
-          "[codec]") {
+TEST_CASE("inflater: the output of a corrupt stream does not depend on earlier streams") {
   const std::string text = leat_test::prose(1000);
   const std::string other = zlib_deflated(leat_test::prose(20'000) + std::string(20'000, '\xE9'));
   std::string stream = zlib_deflated(text);
@@ -128,7 +121,7 @@ TEST_CASE("inflater: the output of a corrupt stream does not depend on earlier s
   }
 }
 
-TEST_CASE("inflater: reports the failed check, its offset and the expected value", "[codec]") {
+TEST_CASE("inflater: reports the failed check, its offset and the expected value") {
   const std::string text = leat_test::prose(100);
   std::string gzip = zlib_deflated(text);
   gzip[gzip.size() - 7] ^= 1;
@@ -152,7 +145,7 @@ TEST_CASE("inflater: reports the failed check, its offset and the expected value
   CHECK(leat::code_of(r.status) == leat::errc::data_loss);
 }
 
-TEST_CASE("inflater: a failure is final and adds no output", "[codec]") {
+TEST_CASE("inflater: a failure is final and adds no output") {
   std::string gzip = zlib_deflated(leat_test::prose(1000));
   gzip[gzip.size() - 8] ^= 1;
   const auto inflater = leat::make_decompressor(compression::gzip);
@@ -166,7 +159,7 @@ TEST_CASE("inflater: a failure is final and adds no output", "[codec]") {
   CHECK(inflater->finish().status == first.status);
 }
 
-TEST_CASE("inflater: reports data that is not a stream, or is of another format", "[codec]") {
+TEST_CASE("inflater: reports data that is not a stream, or is of another format") {
   using namespace std::string_literals;
   const std::string gzip = zlib_deflated("a");
   const std::string zlib = zlib_deflated("a", {.window_bits = zlib_window});
@@ -180,7 +173,7 @@ TEST_CASE("inflater: reports data that is not a stream, or is of another format"
   CHECK(inflate_all(compression::zlib, "").result.status == status::truncated);
 }
 
-TEST_CASE("inflater: refuses a stream that needs a dictionary", "[codec]") {
+TEST_CASE("inflater: refuses a stream that needs a dictionary") {
   leat_test::zlib_deflater deflater({.window_bits = zlib_window});
   const Bytef dictionary[] = "dictionary";
   REQUIRE(::deflateSetDictionary(&deflater.stream(), dictionary, sizeof dictionary) == Z_OK);
@@ -190,7 +183,7 @@ TEST_CASE("inflater: refuses a stream that needs a dictionary", "[codec]") {
   CHECK(contains(leat::describe(r), "dictionary"));
 }
 
-TEST_CASE("inflater: reports other data after the end at its offset", "[codec]") {
+TEST_CASE("inflater: reports other data after the end at its offset") {
   using namespace std::string_literals;
   const std::string gzip = zlib_deflated("a");
   const std::string zlib = zlib_deflated("a", {.window_bits = zlib_window});
@@ -223,7 +216,7 @@ std::string inflated_over(const std::string& stream, char before) {
 
 // With corrupt codes in the header of a later block, ISA-L copies over a distance of 0. Dozens of
 // the flipped bits cause this.
-TEST_CASE("inflater: a corrupt stream exposes no previous contents of the output", "[codec]") {
+TEST_CASE("inflater: a corrupt stream exposes no previous contents of the output") {
   const std::string text =
       "a header\n\none\r\n" + leat_test::prose(std::size_t{1} << 20) + "\n\n\r\nthe last";
   std::string stream = zlib_deflated(text);
@@ -238,7 +231,7 @@ TEST_CASE("inflater: a corrupt stream exposes no previous contents of the output
   }
 }
 
-TEST_CASE("inflater: a bomb is stopped by its ratio", "[codec]") {
+TEST_CASE("inflater: a bomb is stopped by its ratio") {
   // 10 MiB that would inflate to 10 GiB.
   const std::string bomb = zeros_without_trailer(10 << 10);
   CHECK(bomb.size() < 11 << 20);
@@ -256,14 +249,14 @@ TEST_CASE("inflater: a bomb is stopped by its ratio", "[codec]") {
   CHECK(contains(leat::describe(r), "max_ratio"));
 }
 
-TEST_CASE("inflater: reads dense data if the ratio limit is raised", "[codec]") {
+TEST_CASE("inflater: reads dense data if the ratio limit is raised") {
   const std::string dense = zeros_without_trailer(100);
   const auto got = inflate_all(compression::gzip, dense, SIZE_MAX, 1 << 18, {.max_ratio = 2000});
   CHECK(got.result.status == status::truncated);
   CHECK(got.text.size() == std::size_t{100} << 20);
 }
 
-TEST_CASE("inflater: max_output is a limit to the byte, over all members", "[codec]") {
+TEST_CASE("inflater: max_output is a limit to the byte, over all members") {
   const std::string text = leat_test::prose(50'000);
   const std::string stream = zlib_deflated(text) + zlib_deflated(text) + zlib_deflated("");
   for (const std::size_t room : {std::size_t{1}, std::size_t{999}, std::size_t{1} << 20}) {
@@ -281,7 +274,7 @@ TEST_CASE("inflater: max_output is a limit to the byte, over all members", "[cod
   CHECK(contains(leat::describe({.status = status::too_large}), "max_output"));
 }
 
-TEST_CASE("inflater: a member of more than 4 GiB has the right size and checksum", "[codec]") {
+TEST_CASE("inflater: a member of more than 4 GiB has the right size and checksum") {
   const std::size_t pieces = (std::size_t{4} << 10) + 1;
   std::string stream = zeros_without_trailer(pieces);
   stream += std::string("\x03\x00", 2);  // the last block: empty

@@ -5,17 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <cstdlib>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/base/error.hpp"
-#include "leat/base/random.hpp"
 #include "support/effort.hpp"
+#include "tensor/plain_test.hpp"
 
 namespace csv_block_test {
 
@@ -137,7 +130,7 @@ texts rows(random_engine& random, std::size_t count, bool quotes) {
   return all;
 }
 
-TEST_CASE("csv_block: random rows decode like single rows", "[codec]") {
+TEST_CASE("csv_block: random rows decode like single rows") {
   random_engine random(1);
   for (const bool quotes : {false, true}) {
     const csv_decoder decoder(five, {.na_value = "NA"});
@@ -150,7 +143,7 @@ TEST_CASE("csv_block: random rows decode like single rows", "[codec]") {
   }
 }
 
-TEST_CASE("csv_block: reports the first corrupt row like a single row", "[codec]") {
+TEST_CASE("csv_block: reports the first corrupt row like a single row") {
   random_engine random(2);
   const csv_decoder decoder(five, {.na_value = "NA"});
   const std::uint64_t rounds = leat_test::scaled_count(400);
@@ -172,7 +165,7 @@ TEST_CASE("csv_block: reports the first corrupt row like a single row", "[codec]
   CHECK(refused > rounds / 4);
 }
 
-TEST_CASE("csv_block: numbers of every length, with a point at every place", "[codec]") {
+TEST_CASE("csv_block: numbers of every length, with a point at every place") {
   random_engine random(3);
   texts longs, doubles;
   for (std::size_t length = 1; length <= 20; ++length) {
@@ -196,7 +189,7 @@ TEST_CASE("csv_block: numbers of every length, with a point at every place", "[c
   }
 }
 
-TEST_CASE("csv_block: floats are rounded as the compiler does", "[codec]") {
+TEST_CASE("csv_block: floats are rounded as the compiler does") {
   random_engine random(4);
   texts all = {"16777217", "0.1", "9007199254740993", "1.000000178813934", "9007199254740992.5"};
   // Halfway between two floats, and next to that value
@@ -216,7 +209,7 @@ TEST_CASE("csv_block: floats are rounded as the compiler does", "[codec]") {
   }
 }
 
-TEST_CASE("csv_block: integers at the ends of their types", "[codec]") {
+TEST_CASE("csv_block: integers at the ends of their types") {
   const texts in_range = {"2147483647", "-2147483648", "999999999", "0000000000000000001", "-0"};
   const outcome o = same_in_all_places(csv_decoder({csv_column::required(dtype::int32)}), in_range);
   CHECK(o.columns[0].values<std::int32_t>()[1] == INT32_MIN);
@@ -228,7 +221,7 @@ TEST_CASE("csv_block: integers at the ends of their types", "[codec]") {
   }
 }
 
-TEST_CASE("csv_block: refuses an invalid number at every position of a block", "[codec]") {
+TEST_CASE("csv_block: refuses an invalid number at every position of a block") {
   for (const char* text : {"-", ".", "-.", "1.2.3", "1-", "--1", "1e", "x", "1 2", "12:", "1/"}) {
     for (const dtype type : {dtype::int64, dtype::float32, dtype::float64}) {
       for (const std::size_t place : {0U, 1U, 15U, 16U, 40U}) {
@@ -254,7 +247,7 @@ texts rows_with(std::string_view text, std::size_t place, dtype type) {
   return all;
 }
 
-TEST_CASE("csv_block: four numbers at a time decode like single numbers", "[codec]") {
+TEST_CASE("csv_block: four numbers at a time decode like single numbers") {
   const texts some = {
       "0", "-0", "-1", "7.", "-7.", ".5", "-.5", "0.", "-0.0", "1e3", "inf", "0x10", "+1", " 1",
       "1 ",
@@ -298,7 +291,7 @@ TEST_CASE("csv_block: four numbers at a time decode like single numbers", "[code
   }
 }
 
-TEST_CASE("csv_block: int32 four at a time up to the ends of the type", "[codec]") {
+TEST_CASE("csv_block: int32 four at a time up to the ends of the type") {
   const csv_decoder decoder({csv_column::required(dtype::int32)});
   for (std::size_t place = 20; place < 24; ++place) {
     for (const char* text : {"2147483647", "-2147483648", "-2147483647", "999999999", "1000000000",
@@ -318,7 +311,7 @@ TEST_CASE("csv_block: int32 four at a time up to the ends of the type", "[codec]
   }
 }
 
-TEST_CASE("csv_block: refuses an invalid number among four at a time", "[codec]") {
+TEST_CASE("csv_block: refuses an invalid number among four at a time") {
   for (const char* text : {"-", ".", "-.", "1.2.3", "..", "1-", "--1", "1.-", "-.-", "1e", "x",
                            "1 2", "12:", "1/", "\x80",
                            "\xff"
@@ -334,7 +327,7 @@ TEST_CASE("csv_block: refuses an invalid number among four at a time", "[codec]"
   }
 }
 
-TEST_CASE("csv_block: missing and quoted numbers among four at a time", "[codec]") {
+TEST_CASE("csv_block: missing and quoted numbers among four at a time") {
   const auto missing = [](const texts& all, const outcome& o) {
     REQUIRE(o.error.empty());
     REQUIRE(o.columns[0].count() == all.size());
@@ -365,7 +358,7 @@ TEST_CASE("csv_block: missing and quoted numbers among four at a time", "[codec]
   }
 }
 
-TEST_CASE("csv_block: strings of every length, and long defaults between them", "[codec]") {
+TEST_CASE("csv_block: strings of every length, and long defaults between them") {
   const std::string instead(5000, 'd');
   for (const char* na : {"", "NA"}) {
     const csv_decoder decoder({csv_column::optional(instead), csv_column::optional("")},
@@ -383,7 +376,7 @@ TEST_CASE("csv_block: strings of every length, and long defaults between them", 
   }
 }
 
-TEST_CASE("csv_block: refuses a missing required string", "[codec]") {
+TEST_CASE("csv_block: refuses a missing required string") {
   const csv_decoder decoder({csv_column::required(dtype::string)}, {.na_value = "NA"});
   for (const std::size_t place : {0U, 1U, 700U, 1499U}) {
     texts all(1500, "a string");
@@ -392,7 +385,7 @@ TEST_CASE("csv_block: refuses a missing required string", "[codec]") {
   }
 }
 
-TEST_CASE("csv_block: decodes columns with a delimiter that may be part of a number", "[codec]") {
+TEST_CASE("csv_block: decodes columns with a delimiter that may be part of a number") {
   for (const char delimiter : {'-', '.', '5'}) {
     const csv_decoder decoder({csv_column::optional(0.25), csv_column::optional(0.25)},
                               {.delimiter = delimiter});
@@ -407,7 +400,7 @@ TEST_CASE("csv_block: decodes columns with a delimiter that may be part of a num
   }
 }
 
-TEST_CASE("csv_block: records of every length, and longer than any block", "[codec]") {
+TEST_CASE("csv_block: records of every length, and longer than any block") {
   const csv_decoder decoder({csv_column::optional(""), csv_column::optional("")});
   for (std::size_t length = 0; length < 200; ++length) {
     same_in_all_places(decoder, texts(5, std::string(length, 'x') + ",y"));
@@ -424,7 +417,7 @@ TEST_CASE("csv_block: records of every length, and longer than any block", "[cod
   CHECK(same_in_all_places(wide, full).columns[100].values<std::int32_t>()[299] == 3);
 }
 
-TEST_CASE("csv_block: decodes selected fields of records with further fields", "[codec]") {
+TEST_CASE("csv_block: decodes selected fields of records with further fields") {
   texts all;
   for (int i = 0; i < 300; ++i) all.push_back("x,1,y,2.5" + std::string(i < 200 ? 3 : 7, ','));
   const csv_decoder decoder(
@@ -432,10 +425,10 @@ TEST_CASE("csv_block: decodes selected fields of records with further fields", "
       {.select = {1, 3}});
   CHECK(same_in_all_places(decoder, all).columns[1].values<float>()[299] == 2.5F);
   all[250] = "x,1,y";
-  CHECK(same_in_all_places(decoder, all).error.find("number of fields is 1") != std::string::npos);
+  CHECK(contains(same_in_all_places(decoder, all).error, "number of fields is 1"));
 }
 
-TEST_CASE("csv_block: detects too many fields in one record and too few in the next", "[codec]") {
+TEST_CASE("csv_block: detects too many fields in one record and too few in the next") {
   const csv_decoder decoder({csv_column::optional("d"), csv_column::optional("d")});
   texts all(20, "a,b");
   all[7] = "a,b,c";
@@ -445,10 +438,10 @@ TEST_CASE("csv_block: detects too many fields in one record and too few in the n
             .error);
   all[7] = "\"a";
   all[8] = "b\",c";
-  CHECK(same_in_all_places(decoder, all).error.find("no closing quote") != std::string::npos);
+  CHECK(contains(same_in_all_places(decoder, all).error, "no closing quote"));
 }
 
-TEST_CASE("csv_block: removes quotes around fields unless quotes are text", "[codec]") {
+TEST_CASE("csv_block: removes quotes around fields unless quotes are text") {
   const std::vector<csv_column> two = {csv_column::optional("none"), csv_column::optional("none")};
   const texts all = {"\"a\",b", "\"\",\"c,d\"", "e,\"\"\"f\"", "\",\",\",\"", "g,\"h\"\"i\""};
   for (std::size_t first = 0; first < all.size(); ++first) {
@@ -463,7 +456,7 @@ TEST_CASE("csv_block: removes quotes around fields unless quotes are text", "[co
   CHECK(plain.columns[0] == leat::tensor::of({2}, {"\"a\"", "g"}));
 }
 
-TEST_CASE("csv_block: any byte may be the delimiter", "[codec]") {
+TEST_CASE("csv_block: any byte may be the delimiter") {
   for (const char delimiter : {'\0', ' ', '-', '.', '1', 'x', '\xff'}) {
     const csv_decoder decoder({csv_column::optional("d"), csv_column::optional("d")},
                               {.delimiter = delimiter});

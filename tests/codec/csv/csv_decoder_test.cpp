@@ -3,16 +3,9 @@
 #include "leat/codec/csv/csv_decoder.hpp"
 
 #include <cmath>
-#include <cstdint>
 #include <limits>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/base/error.hpp"
-#include "support/refusal.hpp"
+#include "tensor/plain_test.hpp"
 
 namespace csv_decoder_test {
 
@@ -48,13 +41,7 @@ std::vector<std::string> strings(const tensor& t) {
 
 // Returns the message without the description of its code, or an empty string if there is no error.
 std::string error_of(const records& lines, columns all, csv_options options = {}) {
-  try {
-    static_cast<void>(decode(lines, std::move(all), std::move(options)));
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == leat::errc::invalid_argument);
-    return leat_test::without_code_message(e);
-  }
-  return {};
+  return plain_message_of([&] { return decode(lines, std::move(all), std::move(options)); });
 }
 
 template <class T>
@@ -70,42 +57,35 @@ using texts = std::vector<std::string>;
 
 // --------------------------------------------------------------------------------------- columns
 
-TEST_CASE("csv_decoder: decodes a quoted number", "[codec]") {
+TEST_CASE("csv_decoder: decodes a quoted number") {
   const tensor_tuple t = decode({"1", "2", "\"3\""}, {csv_column::optional(std::int32_t{1})});
   CHECK(t.count() == 1);
   CHECK(t[0].shape() == leat::shape{3});
   CHECK(numbers<std::int32_t>(t[0]) == ints{1, 2, 3});
 }
 
-TEST_CASE("csv_decoder: decodes two columns with a scalar default", "[codec]") {
+TEST_CASE("csv_decoder: decodes two columns with a scalar default") {
   const tensor_tuple t = decode({"1,4", "2,5", "3,6"}, {csv_column::optional(std::int32_t{1}),
                                                         csv_column::optional(std::int32_t{2})});
   CHECK(numbers<std::int32_t>(t[0]) == ints{1, 2, 3});
   CHECK(numbers<std::int32_t>(t[1]) == ints{4, 5, 6});
 }
 
-TEST_CASE("csv_decoder: refuses a default with more than one value", "[codec]") {
-  const auto refused = [](tensor value) {
-    try {
-      const csv_decoder made({{std::move(value)}});
-    } catch (const leat::failure& e) {
-      return e.code() == leat::errc::invalid_argument;
-    }
-    return false;
-  };
-  CHECK(refused(tensor(dtype::int32, {1, 1})));
-  CHECK(refused(tensor(dtype::int32, {2})));
-  CHECK(refused(tensor(dtype::int32, {0, 1})));
-  CHECK(refused(tensor(dtype::uint8, {0})));
-  CHECK_FALSE(refused(tensor(dtype::int32, {1})));
+TEST_CASE("csv_decoder: refuses a default with more than one value") {
+  for (const leat::shape& wrong : {leat::shape{1, 1}, leat::shape{2}, leat::shape{0, 1}}) {
+    CHECK_REFUSED("column 0 has a default_value of shape " + to_string(wrong),
+                  csv_decoder({{tensor(dtype::int32, wrong)}}));
+  }
+  CHECK_REFUSED("column 0 has type uint8", csv_decoder({{tensor(dtype::uint8, {0})}}));
+  CHECK_NOTHROW(csv_decoder({{tensor(dtype::int32, {1})}}));
 }
 
-TEST_CASE("csv_decoder: treats a quote as text if quotes are disabled", "[codec]") {
+TEST_CASE("csv_decoder: treats a quote as text if quotes are disabled") {
   const tensor_tuple t = decode({"1", "2", "\"3\"", "a\"b"}, {a_string}, {.quotes = false});
   CHECK(strings(t[0]) == texts{"1", "2", "\"3\"", "a\"b"});
 }
 
-TEST_CASE("csv_decoder: decodes a record to scalars, a quoted empty field as missing", "[codec]") {
+TEST_CASE("csv_decoder: decodes a record to scalars, a quoted empty field as missing") {
   const csv_decoder decoder(
       {csv_column::optional(std::int32_t{3}), csv_column::optional(std::int32_t{4})});
   const tensor_tuple t = decoder.decode_one("1,\"\"");
@@ -116,7 +96,7 @@ TEST_CASE("csv_decoder: decodes a record to scalars, a quoted empty field as mis
   CHECK(square[1] == tensor::of<std::int32_t>({2, 2}, {2, 4, 6, 8}));
 }
 
-TEST_CASE("csv_decoder: decodes all types", "[codec]") {
+TEST_CASE("csv_decoder: decodes all types") {
   const tensor_tuple d = decode({"1.0", "-1.79e+308", "\"1.79e+308\""}, {a_double});
   CHECK(numbers<double>(d[0]) == doubles{1.0, -1.79e+308, 1.79e+308});
   const tensor_tuple l = decode({"1", "2", "\"2147483648\""}, {a_long});
@@ -127,7 +107,7 @@ TEST_CASE("csv_decoder: decodes all types", "[codec]") {
   CHECK(strings(t[2]) == texts{"aa", "bb", "cc"});
 }
 
-TEST_CASE("csv_decoder: uses the default for a missing field", "[codec]") {
+TEST_CASE("csv_decoder: uses the default for a missing field") {
   const columns all = {csv_column::optional(0.0F), csv_column::optional(std::int32_t{0}),
                        csv_column::optional("")};
   const tensor_tuple na = decode({"2.0,NA,aa", "NA,5,bb", "3,6,NA"}, all, {.na_value = "NA"});
@@ -146,17 +126,15 @@ TEST_CASE("csv_decoder: uses the default for a missing field", "[codec]") {
   CHECK(numbers<std::int32_t>(tab[1]) == ints{1, 3, 0});
 }
 
-TEST_CASE("csv_decoder: refuses a missing required field", "[codec]") {
+TEST_CASE("csv_decoder: refuses a missing required field") {
   const columns all = {csv_column::optional(1.0F), an_int};
   CHECK(error_of({",1", "0.2,3", "3.0,"}, all) ==
         "record 2, byte 5, field 1: required value is missing: set a default_value if it is "
         "optional");
-  CHECK(error_of({"3.0,\"\""}, all) ==
-        "record 0, byte 5, field 1: required value is missing: set a default_value if it is "
-        "optional");
+  CHECK(error_of({"3.0,\"\""}, all).starts_with("record 0, byte 5, field 1: required value "));
 }
 
-TEST_CASE("csv_decoder: refuses an invalid number", "[codec]") {
+TEST_CASE("csv_decoder: refuses an invalid number") {
   const columns all = {csv_column::optional(1.0F), csv_column::optional(std::int32_t{0})};
   CHECK(error_of({",1", "0.2,234a", "3.0,2"}, all) ==
         "record 1, byte 5, field 1: '234a' is not a valid int32");
@@ -164,7 +142,7 @@ TEST_CASE("csv_decoder: refuses an invalid number", "[codec]") {
         "record 2, byte 1, field 0: '3.0adf' is not a valid float32");
 }
 
-TEST_CASE("csv_decoder: refuses misplaced quotes and line ends", "[codec]") {
+TEST_CASE("csv_decoder: refuses misplaced quotes and line ends") {
   const auto said = [](std::string_view record) {
     return error_of({record}, {a_string, csv_column::optional("d")});
   };
@@ -177,13 +155,13 @@ TEST_CASE("csv_decoder: refuses misplaced quotes and line ends", "[codec]") {
   CHECK(place("\"1\"\n,") == "record 0, byte 3, field 0");
   CHECK(place(" \"a\",") == "record 0, byte 2, field 0");
   CHECK(place("\"a\" ,b") == "record 0, byte 3, field 0");
-  CHECK(leat_test::contains(said("1,2\n"), "line end in an unquoted field: enclose the field"));
-  CHECK(leat_test::contains(said("a\"b,"), "quote in an unquoted field: enclose the field"));
-  CHECK(leat_test::contains(said("\"a\"b\","), "quote in a quoted field: double it"));
-  CHECK(leat_test::contains(said("x,\"abc"), "quoted field has no closing quote"));
+  CHECK(contains(said("1,2\n"), "line end in an unquoted field: enclose the field"));
+  CHECK(contains(said("a\"b,"), "quote in an unquoted field: enclose the field"));
+  CHECK(contains(said("\"a\"b\","), "quote in a quoted field: double it"));
+  CHECK(contains(said("x,\"abc"), "quoted field has no closing quote"));
 }
 
-TEST_CASE("csv_decoder: refuses a number of fields other than the columns", "[codec]") {
+TEST_CASE("csv_decoder: refuses a number of fields other than the columns") {
   CHECK(error_of({",1"}, {csv_column::optional("d")}) ==
         "record 0, byte 2: number of fields is 2, must be 1");
   CHECK(error_of({"a", "a,b,c,d"}, {a_string}) ==
@@ -198,7 +176,7 @@ TEST_CASE("csv_decoder: refuses a number of fields other than the columns", "[co
         "record 0, byte 1: number of fields is 0, must be 1");
 }
 
-TEST_CASE("csv_decoder: skips line ends before a field", "[codec]") {
+TEST_CASE("csv_decoder: skips line ends before a field") {
   const tensor_tuple t = decode({"\n1,2", "1,\n2", "\r\n\"1\",\r2"}, {an_int, an_int});
   CHECK(numbers<std::int32_t>(t[0]) == ints{1, 1, 1});
   CHECK(numbers<std::int32_t>(t[1]) == ints{2, 2, 2});
@@ -208,7 +186,7 @@ TEST_CASE("csv_decoder: skips line ends before a field", "[codec]") {
 
 // ---------------------------------------------------------------------------------------- select
 
-TEST_CASE("csv_decoder: decodes selected columns", "[codec]") {
+TEST_CASE("csv_decoder: decodes selected columns") {
   const auto number = [](int value) { return csv_column::optional(std::int32_t{value}); };
   const tensor_tuple two = decode({",,", "4,5,6"}, {number(1), number(2)}, {.select = {0, 1}});
   CHECK(numbers<std::int32_t>(two[0]) == ints{1, 4});
@@ -220,21 +198,17 @@ TEST_CASE("csv_decoder: decodes selected columns", "[codec]") {
   CHECK(strings(last[0]) == texts{"d"});
 }
 
-TEST_CASE("csv_decoder: refuses a selected column that does not exist", "[codec]") {
+TEST_CASE("csv_decoder: refuses a selected column that does not exist") {
   CHECK(error_of({"1,2,3"}, {an_int, an_int}, {.select = {0, 3}}) ==
         "record 0, byte 6: number of fields is 1, must be 2");
   CHECK(error_of({"1,2"}, {an_int}, {.select = {2}}) ==
         "record 0, byte 4: number of fields is 0, must be 1");
 }
 
-TEST_CASE("csv_decoder: refuses invalid options", "[codec]") {
+TEST_CASE("csv_decoder: refuses invalid options") {
   const auto refused = [](csv_options options, columns all = {an_int, an_int}) {
-    return leat_test::refusal([&] {
-      const csv_decoder made(std::move(all), std::move(options));
-      return made.spec().count();
-    });
+    return refusal([&] { return csv_decoder(std::move(all), std::move(options)); });
   };
-  using leat_test::contains;
   CHECK(contains(refused({.select = {0}}), "csv_options::select has 1 fields for 2 columns"));
   CHECK(contains(refused({.select = {0}}, {an_int, an_int, an_int}), "1 fields for 3 columns"));
   CHECK(contains(refused({.select = {1, 0}}), "must be in strictly ascending order"));
@@ -249,21 +223,21 @@ TEST_CASE("csv_decoder: refuses invalid options", "[codec]") {
   CHECK(refused({.select = {1, 3}}).empty());
 }
 
-TEST_CASE("csv_decoder: checks fields before the last selected column, not after it", "[codec]") {
+TEST_CASE("csv_decoder: checks fields before the last selected column, not after it") {
   CHECK(error_of({"1,2,x\"y,3"}, {an_int, an_int}, {.select = {0, 3}})
             .starts_with("record 0, byte 6, field 2: "));
   const tensor_tuple t = decode({"1,2,x\"y,3", "1,\"2\",x\"y,3"}, {an_int}, {.select = {1}});
   CHECK(numbers<std::int32_t>(t[0]) == ints{2, 2});
 }
 
-TEST_CASE("csv_decoder: an error counts all fields of the record and names the column", "[codec]") {
+TEST_CASE("csv_decoder: an error counts all fields of the record and names the column") {
   CHECK(error_of({"1,2,x"}, {csv_column::required(dtype::int32, "price")}, {.select = {2}}) ==
         "record 0, byte 5, field 2 ('price'): 'x' is not a valid int32");
 }
 
 // ---------------------------------------------------------------------------------------- quotes
 
-TEST_CASE("csv_decoder: decodes quoted fields", "[codec]") {
+TEST_CASE("csv_decoder: decodes quoted fields") {
   CHECK(strings(decode({"\"\"\"\""}, {a_string})[0]) == texts{"\""});
   const tensor_tuple t = decode({"\"a\"\"\",b"}, {a_string, a_string});
   CHECK(strings(t[0]) == texts{"a\""});
@@ -273,18 +247,17 @@ TEST_CASE("csv_decoder: decodes quoted fields", "[codec]") {
   CHECK(strings(inside[1]) == texts{"c\"d"});
   const tensor_tuple semicolon = decode({"a;b,c"}, {a_string, a_string}, {.delimiter = ';'});
   CHECK(strings(semicolon[1]) == texts{"b,c"});
-  CHECK(error_of({"\"NA\""}, {a_string}, {.na_value = "NA"}) ==
-        "record 0, byte 1, field 0: required value is missing: set a default_value if it is "
-        "optional");
+  CHECK(error_of({"\"NA\""}, {a_string}, {.na_value = "NA"})
+            .starts_with("record 0, byte 1, field 0: required value is missing"));
 }
 
-TEST_CASE("csv_decoder: strings keep spaces and NULs", "[codec]") {
+TEST_CASE("csv_decoder: strings keep spaces and NULs") {
   const std::string_view nul("a\0b", 3);
   const tensor_tuple t = decode({" a ", nul}, {a_string});
   CHECK(strings(t[0]) == texts{" a ", std::string(nul)});
 }
 
-TEST_CASE("csv_decoder: a byte order mark is three bytes of the first field", "[codec]") {
+TEST_CASE("csv_decoder: a byte order mark is three bytes of the first field") {
   const std::string mark = "\xEF\xBB\xBF";
   const std::string text = mark + "a,b";
   const tensor_tuple t = decode({text}, {a_string, a_string});
@@ -294,7 +267,7 @@ TEST_CASE("csv_decoder: a byte order mark is three bytes of the first field", "[
   CHECK(error_of({mark + "\"a\""}, {a_string}) != "");  // the quote is not the first character
 }
 
-TEST_CASE("csv_decoder: records of every length decode as defined", "[codec]") {
+TEST_CASE("csv_decoder: records of every length decode as defined") {
   // Blocks have 64 bytes. Fields and records end at every position of a block.
   for (std::size_t length = 0; length < 200; ++length) {
     for (const std::size_t field : {1U, 7U, 64U}) {
@@ -325,7 +298,7 @@ TEST_CASE("csv_decoder: records of every length decode as defined", "[codec]") {
 
 // --------------------------------------------------------------------------------------- numbers
 
-TEST_CASE("csv_decoder: decodes integers", "[codec]") {
+TEST_CASE("csv_decoder: decodes integers") {
   CHECK(number<std::int32_t>(" 12 ") == 12);
   CHECK(number<std::int32_t>("\"\t12\"") == 12);
   CHECK(number<std::int32_t>("-0") == 0);
@@ -347,7 +320,7 @@ TEST_CASE("csv_decoder: decodes integers", "[codec]") {
   }
 }
 
-TEST_CASE("csv_decoder: decodes floats", "[codec]") {
+TEST_CASE("csv_decoder: decodes floats") {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   CHECK(number<float>("inf") == std::numeric_limits<float>::infinity());
   CHECK(number<double>("-INF") == -infinity);
@@ -368,7 +341,7 @@ TEST_CASE("csv_decoder: decodes floats", "[codec]") {
   }
 }
 
-TEST_CASE("csv_decoder: floats that are too large are infinite, too small ones 0", "[codec]") {
+TEST_CASE("csv_decoder: floats that are too large are infinite, too small ones 0") {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   CHECK(number<double>("1e400") == infinity);
   CHECK(number<double>("-1e99999999999999999999") == -infinity);
@@ -384,7 +357,7 @@ TEST_CASE("csv_decoder: floats that are too large are infinite, too small ones 0
   CHECK(number<double>("5e-324") == 5e-324);
 }
 
-TEST_CASE("csv_decoder: floats are rounded as the compiler does", "[codec]") {
+TEST_CASE("csv_decoder: floats are rounded as the compiler does") {
   CHECK(number<float>("16777217") == 16777217.0F);
   CHECK(number<float>("0.1") == 0.1F);
   CHECK(number<double>("0.1") == 0.1);
@@ -393,7 +366,7 @@ TEST_CASE("csv_decoder: floats are rounded as the compiler does", "[codec]") {
   CHECK(number<float>("1.00000017881393432617187499") == 1.00000017881393432617187499F);
 }
 
-TEST_CASE("csv_decoder: every float comes back from its text", "[codec]") {
+TEST_CASE("csv_decoder: every float comes back from its text") {
   std::uint64_t state = 1;
   for (int i = 0; i < 20'000; ++i) {
     state = state * 6364136223846793005U + 1442695040888963407U;
@@ -406,13 +379,13 @@ TEST_CASE("csv_decoder: every float comes back from its text", "[codec]") {
   }
 }
 
-TEST_CASE("csv_decoder: messages show the beginning of a text and escape other bytes", "[codec]") {
+TEST_CASE("csv_decoder: messages show the beginning of a text and escape other bytes") {
   CHECK(error_of({std::string(100, 'x')}, {an_int}) ==
         "record 0, byte 1, field 0: '" + std::string(32, 'x') + "'... is not a valid int32");
   CHECK(error_of({"\x01\xff"}, {an_int}).ends_with("'\\x01\\xff' is not a valid int32"));
 }
 
-TEST_CASE("csv_decoder: reports names and types of its elements", "[codec]") {
+TEST_CASE("csv_decoder: reports names and types of its elements") {
   const csv_decoder decoder(
       {csv_column::required(dtype::int32, "a"), csv_column::optional("none", "b")});
   const std::vector<leat::byte_view> lines = {leat::as_bytes("1,x"), leat::as_bytes("2,")};
@@ -424,7 +397,7 @@ TEST_CASE("csv_decoder: reports names and types of its elements", "[codec]") {
   CHECK(decoder.decode(records{})[0].shape() == leat::shape{0});
 }
 
-TEST_CASE("csv_decoder: an error names the byte and the field of the record", "[codec]") {
+TEST_CASE("csv_decoder: an error names the byte and the field of the record") {
   csv_options o;
   o.select = {1, 3};
   const auto of_number = csv_column::required(dtype::int32, "age");
@@ -435,16 +408,11 @@ TEST_CASE("csv_decoder: an error names the byte and the field of the record", "[
 }
 
 std::string refusal_of_header(std::string_view header, columns all, csv_options o = {}) {
-  try {
-    static_cast<void>(csv_decoder::for_header(header, std::move(all), std::move(o)));
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == leat::errc::invalid_argument);
-    return leat_test::without_code_message(e);
-  }
-  return {};
+  return plain_message_of(
+      [&] { return csv_decoder::for_header(header, std::move(all), std::move(o)); });
 }
 
-TEST_CASE("csv_decoder: for_header finds columns by name in any order", "[codec]") {
+TEST_CASE("csv_decoder: for_header finds columns by name in any order") {
   const columns two = {csv_column::required(dtype::int32, "age"),
                        csv_column::optional("none", "na,me")};
   for (const std::string_view header :
@@ -475,7 +443,7 @@ TEST_CASE("csv_decoder: for_header finds columns by name in any order", "[codec]
                     .decode_one("1,2")[0]) == texts{"2"});
 }
 
-TEST_CASE("csv_decoder: for_header refuses names that are missing, double or empty", "[codec]") {
+TEST_CASE("csv_decoder: for_header refuses names that are missing, double or empty") {
   const auto of = [](std::string name) {
     return csv_column::required(dtype::int32, std::move(name));
   };
@@ -483,14 +451,14 @@ TEST_CASE("csv_decoder: for_header refuses names that are missing, double or emp
         "csv_decoder: header has no field 'Age': its fields are 'id', 'age'");
   CHECK(refusal_of_header("", {of("a")}) ==
         "csv_decoder: header has no field 'a': the header is empty");
-  CHECK(refusal_of_header("a,b,a", {of("a")}).find("'a' twice") != std::string::npos);
+  CHECK(contains(refusal_of_header("a,b,a", {of("a")}), "'a' twice"));
   CHECK(refusal_of_header("a,b,a", {of("b")}).empty());
-  CHECK(refusal_of_header("a,b", {of("")}).find("column 0 has no name") != std::string::npos);
-  CHECK(refusal_of_header("a,\"b", {of("a")}).find("header") != std::string::npos);
-  CHECK(refusal_of_header("a,b", {}).find("no columns") != std::string::npos);
+  CHECK(contains(refusal_of_header("a,b", {of("")}), "column 0 has no name"));
+  CHECK(contains(refusal_of_header("a,\"b", {of("a")}), "header"));
+  CHECK(contains(refusal_of_header("a,b", {}), "no columns"));
   csv_options selected;
   selected.select = {1};
-  CHECK(refusal_of_header("a,b", {of("a")}, selected).find("select") != std::string::npos);
+  CHECK(contains(refusal_of_header("a,b", {of("a")}, selected), "select"));
 }
 
 }  // namespace csv_decoder_test

@@ -1,12 +1,8 @@
 // Names in header lines.
 
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
 #include "leat/codec/csv/csv_decoder.hpp"
+
+#include "tensor/plain_test.hpp"
 
 namespace csv_header_test {
 
@@ -14,7 +10,7 @@ using leat::csv_column;
 using leat::csv_decoder;
 using texts = std::vector<std::string>;
 
-TEST_CASE("csv_decoder: header_names returns the names that for_header finds", "[codec]") {
+TEST_CASE("csv_decoder: header_names returns the names that for_header finds") {
   CHECK(csv_decoder::header_names("\xEF\xBB\xBF\"id\",a\r\n") == texts{"id", "a"});
   CHECK(csv_decoder::header_names("a;\"b\"", {.delimiter = ';', .quotes = false}) ==
         texts{"a", "\"b\""});
@@ -25,7 +21,7 @@ TEST_CASE("csv_decoder: header_names returns the names that for_header finds", "
                     Catch::Contains("delimiter"));
 }
 
-TEST_CASE("csv_decoder: a header in UTF-16 is refused as UTF-16", "[codec]") {
+TEST_CASE("csv_decoder: a header in UTF-16 is refused as UTF-16") {
   for (const std::string_view header : {std::string_view("\xFF\xFE"
                                                          "a\0,\0b\0",
                                                          8),

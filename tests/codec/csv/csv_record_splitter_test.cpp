@@ -1,17 +1,11 @@
 #include "codec/csv/internal/csv_record_splitter.hpp"
 
 #include <algorithm>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/base/error.hpp"
-#include "leat/base/random.hpp"
 #include "leat/codec/csv/csv_decoder.hpp"
 #include "support/effort.hpp"
 #include "support/records/slow_csv.hpp"
+#include "tensor/plain_test.hpp"
 
 namespace csv_record_splitter_test {
 
@@ -74,7 +68,7 @@ outcome by_definition(std::string_view text, const settings& s) {
   return o;
 }
 
-TEST_CASE("csv_record_splitter: a record ends with LF, CR LF or CR outside quotes", "[codec]") {
+TEST_CASE("csv_record_splitter: a record ends with LF, CR LF or CR outside quotes") {
   CHECK(split("a,b\n1,2\n").records == texts{"a,b", "1,2"});
   CHECK(split("a,b\r\n1,2").records == texts{"a,b", "1,2"});
   CHECK(split("a,b\r1,2\r").records == texts{"a,b", "1,2"});
@@ -86,18 +80,18 @@ TEST_CASE("csv_record_splitter: a record ends with LF, CR LF or CR outside quote
         texts{std::string("\0,", 2), std::string(1, '\0')});
 }
 
-TEST_CASE("csv_record_splitter: blank lines are skipped, or are empty records", "[codec]") {
+TEST_CASE("csv_record_splitter: blank lines are skipped, or are empty records") {
   CHECK(split("\n\na\r\n\r\n\r\rb\n\n").records == texts{"a", "b"});
   CHECK(split("\na\r\n\r\n\rb\n\n", {.skip_blank_lines = false}).records ==
         texts{"", "a", "", "", "b", ""});
   CHECK(split(" \n").records == texts{" "});
 }
 
-TEST_CASE("csv_record_splitter: without quotes, each line is a record", "[codec]") {
+TEST_CASE("csv_record_splitter: without quotes, each line is a record") {
   CHECK(split("5\",\"a\nb\"\r\"\"", {.quotes = false}).records == texts{"5\",\"a", "b\"", "\"\""});
 }
 
-TEST_CASE("csv_record_splitter: stops before a record with a wrong quote", "[codec]") {
+TEST_CASE("csv_record_splitter: stops before a record with a wrong quote") {
   const auto check = [](std::string_view text, std::size_t at, std::string_view fault) {
     const outcome o = split(text);
     INFO(text);
@@ -115,7 +109,7 @@ TEST_CASE("csv_record_splitter: stops before a record with a wrong quote", "[cod
   CHECK_FALSE(split("a;\"b,\"\n").fault.empty());
 }
 
-TEST_CASE("csv_record_splitter: stops before a record above the limit", "[codec]") {
+TEST_CASE("csv_record_splitter: stops before a record above the limit") {
   CHECK(split("abc\r\nd\n", {.max_size = 3}, 4).records == texts{"abc", "d"});
   const outcome o = split("abc\nabcd\r\n", {.max_size = 3});
   CHECK(o.records == texts{"abc"});
@@ -141,8 +135,7 @@ std::string random_text(leat::random_engine& random) {
   return text;
 }
 
-TEST_CASE("csv_record_splitter: any text in pieces of any size has the records of the definition",
-          "[codec]") {
+TEST_CASE("csv_record_splitter: any text in pieces of any size has the records of the definition") {
   leat::random_engine random(leat_test::case_seed(1));
   std::size_t faults = 0;
   std::size_t records = 0;
@@ -165,7 +158,7 @@ TEST_CASE("csv_record_splitter: any text in pieces of any size has the records o
   CHECK(records > 1000);
 }
 
-TEST_CASE("csv_record_splitter: csv_decoder splits each record into fields", "[codec]") {
+TEST_CASE("csv_record_splitter: csv_decoder splits each record into fields") {
   leat::random_engine random(leat_test::case_seed(2));
   for (std::uint64_t i = 0; i < leat_test::random_case_count(20'000); ++i) {
     const std::string text = random_text(random);
@@ -183,7 +176,7 @@ TEST_CASE("csv_record_splitter: csv_decoder splits each record into fields", "[c
   }
 }
 
-TEST_CASE("csv_record_splitter: the end of a line is known when the byte after CR is", "[codec]") {
+TEST_CASE("csv_record_splitter: the end of a line is known when the byte after CR is") {
   using leat::detail::end_of_line;
   CHECK(end_of_line("a\nb", false) == 2);
   CHECK(end_of_line("a\r\nb", false) == 3);

@@ -2,21 +2,14 @@
 
 #include "leat/codec/example/decode_example.hpp"
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-
-#include <catch2/catch.hpp>
-
 #include "leat/codec/example/example_builder.hpp"
 #include "support/hex.hpp"
-#include "support/refusal.hpp"
+#include "tensor/plain_test.hpp"
 
 namespace decode_example_test {
 
 using leat::decoded_example;
 using leat::tensor;
-using leat_test::contains;
 using leat_test::from_hex;
 
 decoded_example decode(std::string_view record) {
@@ -27,7 +20,7 @@ std::string refusal(std::string_view record) {
   return leat_test::refusal([&] { return decode(record); });
 }
 
-TEST_CASE("decode_example: every feature by its name, whatever its kind", "[codec]") {
+TEST_CASE("decode_example: every feature by its name, whatever its kind") {
   const std::string record = leat::example_builder()
                                  .add("age", {std::int64_t{13}, std::int64_t{-1}})
                                  .add("none", leat::feature_values())
@@ -44,7 +37,7 @@ TEST_CASE("decode_example: every feature by its name, whatever its kind", "[code
   CHECK(all.features.at("words") == tensor::of({2}, {"a", ""}));
 }
 
-TEST_CASE("decode_example: a SequenceExample, steps of any kind", "[codec]") {
+TEST_CASE("decode_example: a SequenceExample, steps of any kind") {
   leat::sequence_example_builder builder;
   builder.context("id", {std::int64_t{7}});
   builder.list("steps").step({0.5F}).step(leat::feature_values()).step({std::string_view("text")});
@@ -60,19 +53,19 @@ TEST_CASE("decode_example: a SequenceExample, steps of any kind", "[codec]") {
   CHECK(all.feature_lists.at("empty").empty());
 }
 
-TEST_CASE("decode_example: uses the last value of a repeated key", "[codec]") {
+TEST_CASE("decode_example: uses the last value of a repeated key") {
   const auto age = [](std::int64_t value) {
     return leat::example_builder().add("age", {value}).serialize();
   };
   CHECK(decode(age(0) + age(15)).features.at("age") == tensor::of<std::int64_t>({1}, {15}));
 }
 
-TEST_CASE("decode_example: decodes an empty record as an Example without features", "[codec]") {
+TEST_CASE("decode_example: decodes an empty record as an Example without features") {
   CHECK(decode("") == decoded_example{});
   CHECK(decode(from_hex("0a00")) == decoded_example{});
 }
 
-TEST_CASE("decode_example: refuses other records", "[codec]") {
+TEST_CASE("decode_example: refuses other records") {
   CHECK(contains(refusal("a line of text"), "record 0 is not a tf.train.Example"));
   CHECK(contains(refusal(from_hex("1801")), "neither features nor feature lists"));
   CHECK(contains(refusal(from_hex("0a05")), "a length that exceeds the remaining bytes"));

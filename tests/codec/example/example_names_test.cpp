@@ -3,27 +3,18 @@
 
 #include "leat/codec/example/example_options.hpp"
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
 #include "leat/codec/example/decode_example.hpp"
 #include "leat/codec/example/example_builder.hpp"
 #include "leat/codec/example/example_fields.hpp"
 #include "leat/codec/example/example_parser.hpp"
 #include "leat/codec/example/sequence_example_parser.hpp"
-#include "support/refusal.hpp"
+#include "tensor/plain_test.hpp"
 
 namespace example_names_test {
 
 using leat::as_bytes;
 using leat::dtype;
 using leat::example_options;
-using leat_test::contains;
-using leat_test::refusal;
 
 constexpr example_options any_names{.check_utf8 = false};
 
@@ -74,26 +65,25 @@ leat::example_fields<numbers> fields_of(const std::string& key, example_options 
   return leat::example_fields<numbers>({leat::required_field<&numbers::value>(key)}, options);
 }
 
-TEST_CASE("Example: a name that is not UTF-8 is an error with its offset", "[codec]") {
+TEST_CASE("Example: a name that is not UTF-8 is an error with its offset") {
   const auto fields = fields_of("good");
   const auto parser = parser_of("good");
   for (const std::string& name : bad_names) {
     const std::string record = example(name);
     const std::string expected = " is not a tf.train.Example: a name that is not UTF-8 at offset " +
                                  std::to_string(record.find(name)) + ": '";
-    CHECK(contains(refusal([&] { return leat::decode_example(as_bytes(record)); }),
-                   "record 0" + expected));
-    CHECK(contains(refusal([&] { return fields.parse(as_bytes(record)); }), "record 0" + expected));
+    CHECK_REFUSED("record 0" + expected, leat::decode_example(as_bytes(record)));
+    CHECK_REFUSED("record 0" + expected, fields.parse(as_bytes(record)));
     const std::string good = example("other");
     const leat::byte_view records[] = {as_bytes(good), as_bytes(record)};
-    CHECK(contains(refusal([&] { return parser.parse(records); }), "record 1" + expected));
+    CHECK_REFUSED("record 1" + expected, parser.parse(records));
   }
   const std::string name = "\xC3\xA4\xED\x9F\xBF\xF4\x8F\xBF\xBF";  // UTF-8
   CHECK(leat::decode_example(as_bytes(example(name))).features.contains(name));
   CHECK_NOTHROW(fields_of(name).parse(as_bytes(example(name))));
 }
 
-TEST_CASE("Example: a byte that is not UTF-8 is found at each place of a name", "[codec]") {
+TEST_CASE("Example: a byte that is not UTF-8 is found at each place of a name") {
   for (std::size_t size = 1; size <= 24; ++size) {
     for (std::size_t at = 0; at < size; ++at) {
       std::string name(size, 'a');
@@ -104,7 +94,7 @@ TEST_CASE("Example: a byte that is not UTF-8 is found at each place of a name", 
   }
 }
 
-TEST_CASE("Example: the error does not show a long name completely", "[codec]") {
+TEST_CASE("Example: the error does not show a long name completely") {
   const std::string name(100, '\xff');
   const std::string what =
       refusal([&] { return leat::decode_example(as_bytes(field(1, entry(name, {})))); });
@@ -112,32 +102,32 @@ TEST_CASE("Example: the error does not show a long name completely", "[codec]") 
   CHECK(what.size() < 300);
 }
 
-TEST_CASE("Example: every record is checked, also after one with the same names", "[codec]") {
+TEST_CASE("Example: every record is checked, also after one with the same names") {
   // The parsers expect the names of a record in the order of the previous one.
   const std::string good = example("name");
   const std::string bad = example("nam\xff");
   const leat::byte_view records[] = {as_bytes(good), as_bytes(good), as_bytes(bad), as_bytes(good)};
   const auto parser = parser_of("name");
-  CHECK(contains(refusal([&] { return parser.parse(records); }), "record 2 is not"));
+  CHECK_REFUSED("record 2 is not", parser.parse(records));
   const auto fields = fields_of("name");
   CHECK(fields.parse(records[0]).value == 2);
   CHECK_THROWS_AS(fields.parse(records[2]), leat::decode_error);
   CHECK(fields.parse(records[3]).value == 2);
 }
 
-TEST_CASE("SequenceExample: a name that is not UTF-8 is an error with its offset", "[codec]") {
+TEST_CASE("SequenceExample: a name that is not UTF-8 is an error with its offset") {
   const auto parser = sequences_of("good", "good");
   for (const std::string& name : bad_names) {
     for (const std::string& record : {sequence(name, "list"), sequence("context", name)}) {
       const std::string expected =
           "a name that is not UTF-8 at offset " + std::to_string(record.find(name));
-      CHECK(contains(refusal([&] { return parser.parse_one(as_bytes(record)); }), expected));
-      CHECK(contains(refusal([&] { return leat::decode_example(as_bytes(record)); }), expected));
+      CHECK_REFUSED(expected, parser.parse_one(as_bytes(record)));
+      CHECK_REFUSED(expected, leat::decode_example(as_bytes(record)));
     }
   }
 }
 
-TEST_CASE("example_options: without check_utf8, names are any bytes", "[codec]") {
+TEST_CASE("example_options: without check_utf8, names are any bytes") {
   for (const std::string& name : bad_names) {
     const std::string record = example(name);
     CHECK(leat::decode_example(as_bytes(record), any_names).features.contains(name));
@@ -152,24 +142,24 @@ TEST_CASE("example_options: without check_utf8, names are any bytes", "[codec]")
   }
 }
 
-TEST_CASE("Example: a parser refuses a key that no accepted record has", "[codec]") {
+TEST_CASE("Example: a parser refuses a key that no accepted record has") {
   const std::string expected =
       "key 'a\\xff' is not UTF-8: set example_options::check_utf8 to false";
-  CHECK(contains(refusal([] { return parser_of("a\xff"); }), "example_parser: " + expected));
-  CHECK(contains(refusal([] { return fields_of("a\xff"); }), "example_fields: " + expected));
+  CHECK_REFUSED("example_parser: " + expected, parser_of("a\xff"));
+  CHECK_REFUSED("example_fields: " + expected, fields_of("a\xff"));
   for (const auto& [context, list] : {std::pair("a\xff", "b"), std::pair("b", "a\xff")}) {
-    CHECK(contains(refusal([&] { return sequences_of(context, list); }), expected));
+    CHECK_REFUSED(expected, sequences_of(context, list));
   }
   const leat::sparse_feature sparse{{"a\xff"}, "b", dtype::int64, {1}};
-  CHECK(contains(refusal([&] { return leat::example_parser({{"s", sparse}}); }), expected));
+  CHECK_REFUSED(expected, leat::example_parser({{"s", sparse}}));
 }
 
-TEST_CASE("example_builder: refuses a key that is not UTF-8 and keeps the others", "[codec]") {
+TEST_CASE("example_builder: refuses a key that is not UTF-8 and keeps the others") {
   leat::example_builder builder;
   builder.add("a", {1});
   const std::string before = builder.serialize();
-  CHECK(contains(refusal([&] { return builder.add("b\xff", {2}).serialize(); }),
-                 "example_builder: key 'b\\xff' is not UTF-8"));
+  CHECK_REFUSED("example_builder: key 'b\\xff' is not UTF-8",
+                builder.add("b\xff", {2}).serialize());
   CHECK(builder.serialize() == before);
 
   leat::sequence_example_builder steps;

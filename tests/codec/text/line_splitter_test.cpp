@@ -1,11 +1,6 @@
 #include "codec/text/internal/line_splitter.hpp"
 
-#include <string>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
-#include "leat/base/random.hpp"
+#include "tensor/plain_test.hpp"
 
 namespace line_splitter_test {
 
@@ -48,7 +43,7 @@ lines split_in_pieces(const std::string& text, std::size_t piece) {
   return all;
 }
 
-TEST_CASE("split_lines: removes line ends and one carriage return", "[codec]") {
+TEST_CASE("split_lines: removes line ends and one carriage return") {
   std::vector<std::string_view> views;
   const std::string_view text = "one\ntwo\r\n\n\r\r\nrest";
   CHECK(leat::detail::split_lines(text, views) == text.size() - 4);
@@ -56,16 +51,16 @@ TEST_CASE("split_lines: removes line ends and one carriage return", "[codec]") {
   CHECK(leat::detail::unterminated_line("rest") == "rest");
 }
 
-TEST_CASE("split_lines: a last line of one carriage return is an empty line", "[codec]") {
+TEST_CASE("split_lines: a last line of one carriage return is an empty line") {
   CHECK(split_in_pieces("a\n\r", 2) == lines{"a", ""});
 }
 
-TEST_CASE("split_lines: treats NUL bytes as data", "[codec]") {
+TEST_CASE("split_lines: treats NUL bytes as data") {
   const std::string text("a\0b\n\0\n", 6);
   CHECK(split_in_pieces(text, 6) == lines{std::string("a\0b", 3), std::string("\0", 1)});
 }
 
-TEST_CASE("split_lines: every way to cut a text gives the same lines", "[codec]") {
+TEST_CASE("split_lines: every way to cut a text gives the same lines") {
   const std::string text = "first\r\nsecond\n\n\nfifth line\r\r\n\nx";
   const lines expected = slow_split(text);
   for (std::size_t piece = 1; piece <= text.size(); ++piece) {
@@ -73,7 +68,7 @@ TEST_CASE("split_lines: every way to cut a text gives the same lines", "[codec]"
   }
 }
 
-TEST_CASE("split_lines: long random texts are split as the definition says", "[codec]") {
+TEST_CASE("split_lines: long random texts are split as the definition says") {
   leat::random_engine random(3);
   for (int round = 0; round < 20; ++round) {
     std::string text;
@@ -89,7 +84,7 @@ TEST_CASE("split_lines: long random texts are split as the definition says", "[c
   }
 }
 
-TEST_CASE("split_lines: every two cuts of a text give the same lines", "[codec]") {
+TEST_CASE("split_lines: every two cuts of a text give the same lines") {
   const std::string text("\r\na\r\r\n\n\0\r\nlast\r", 16);
   const lines expected = slow_split(text);
   for (std::size_t first = 0; first <= text.size(); ++first) {
@@ -110,7 +105,7 @@ TEST_CASE("split_lines: every two cuts of a text give the same lines", "[codec]"
   }
 }
 
-TEST_CASE("split_lines: every density of line ends is split as the definition says", "[codec]") {
+TEST_CASE("split_lines: every density of line ends is split as the definition says") {
   // From a line end at every byte to one in 8 KiB, so blocks have any number of line ends.
   leat::random_engine random(8);
   for (std::uint64_t average = 1; average <= 8192; average *= 2) {
@@ -123,7 +118,7 @@ TEST_CASE("split_lines: every density of line ends is split as the definition sa
   }
 }
 
-TEST_CASE("split_lines: lines that become shorter and longer from block to block", "[codec]") {
+TEST_CASE("split_lines: lines that become shorter and longer from block to block") {
   leat::random_engine random(9);
   std::string text;
   const std::vector<std::uint64_t> averages = {100, 3, 5000, 1, 36, 28, 100, 60, 2, 100};
@@ -136,7 +131,7 @@ TEST_CASE("split_lines: lines that become shorter and longer from block to block
   REQUIRE(split_in_pieces(text, text.size()) == slow_split(text));
 }
 
-TEST_CASE("split_lines: a line end is found at every place of a block", "[codec]") {
+TEST_CASE("split_lines: a line end is found at every place of a block") {
   for (std::size_t at = 0; at < 4096 + 64; ++at) {
     std::string text(4096 + 64, 'x');
     text[at] = '\n';
@@ -148,7 +143,7 @@ TEST_CASE("split_lines: a line end is found at every place of a block", "[codec]
   }
 }
 
-TEST_CASE("split_lines: lines much longer than a block are whole", "[codec]") {
+TEST_CASE("split_lines: lines much longer than a block are whole") {
   const std::string text = std::string(300'000, 'a') + "\r\n" + std::string(70'000, 'b') + "\n";
   for (const std::size_t piece : {std::size_t{4095}, std::size_t{4096}, std::size_t{4097},
                                   std::size_t{100'000}, text.size()}) {
@@ -156,7 +151,7 @@ TEST_CASE("split_lines: lines much longer than a block are whole", "[codec]") {
   }
 }
 
-TEST_CASE("split_lines: appends lines to the vector", "[codec]") {
+TEST_CASE("split_lines: appends lines to the vector") {
   std::vector<std::string_view> views = {"before"};
   leat::detail::split_lines("a\nb\n", views);
   CHECK(views == std::vector<std::string_view>{"before", "a", "b"});

@@ -2,18 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/base/error.hpp"
-#include "leat/base/random.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
+#include "support/outcome_of.hpp"
+#include "support/records/record_bytes.hpp"
+#include "tensor/plain_test.hpp"
 
 namespace tfrecord_index_test {
 
-using leat::errc;
 using sizes = std::vector<std::uint64_t>;
 
 std::uint64_t file_size(const sizes& all) {
@@ -48,19 +44,8 @@ sizes random_sizes(std::size_t count, std::uint64_t below, std::uint64_t seed) {
   return all;
 }
 
-// The code and the message of the error of decoding.
-struct refusal {
-  errc code = {};
-  std::string text;
-};
-
-refusal refusal_of(leat::byte_view bytes) {
-  try {
-    static_cast<void>(leat::tfrecord_index::decode(bytes));
-  } catch (const leat::failure& e) {
-    return {static_cast<errc>(e.code().value()), e.what()};
-  }
-  return {};
+leat_test::outcome decoding(leat::byte_view bytes) {
+  return leat_test::outcome_of([&] { static_cast<void>(leat::tfrecord_index::decode(bytes)); });
 }
 
 // Recomputes the checksums of a changed index.
@@ -69,7 +54,7 @@ void mend(std::vector<std::byte>& bytes) {
   leat::store_little_endian(bytes.data() + 60, leat::crc32c({bytes.data(), 60}));
 }
 
-TEST_CASE("tfrecord_index: returns the offset of every record, for any sizes", "[codec]") {
+TEST_CASE("tfrecord_index: returns the offset of every record, for any sizes") {
   for (const std::size_t count : {0U, 1U, 2U, 127U, 128U, 129U, 256U, 1000U}) {
     for (const std::uint64_t below : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{1000},
                                       std::uint64_t{1} << 32, std::uint64_t{1} << 52}) {
@@ -81,7 +66,7 @@ TEST_CASE("tfrecord_index: returns the offset of every record, for any sizes", "
   }
 }
 
-TEST_CASE("tfrecord_index: stores the largest possible offsets early and late", "[codec]") {
+TEST_CASE("tfrecord_index: stores the largest possible offsets early and late") {
   const std::uint64_t huge = INT64_MAX - 16 - 127 * 16;
   for (const std::size_t where : {0U, 1U, 64U, 126U, 127U}) {
     sizes all(128, 0);
@@ -90,7 +75,7 @@ TEST_CASE("tfrecord_index: stores the largest possible offsets early and late", 
   }
 }
 
-TEST_CASE("tfrecord_index: refuses a file of more than 2^63 bytes", "[codec]") {
+TEST_CASE("tfrecord_index: refuses a file of more than 2^63 bytes") {
   leat::tfrecord_index_builder builder;
   builder.add(100);
   for (const std::uint64_t size :
@@ -102,33 +87,27 @@ TEST_CASE("tfrecord_index: refuses a file of more than 2^63 bytes", "[codec]") {
   CHECK(builder.end_offset() == INT64_MAX);
 }
 
-TEST_CASE("tfrecord_index: two records of the format's own example", "[codec]") {
+TEST_CASE("tfrecord_index: two records of the format's own example") {
   const auto index = index_of({3, 4});
   CHECK(index.size() == 2);
   CHECK(index.payload_size() == 7);
   CHECK(index.fingerprint().size == 39);
 }
 
-TEST_CASE("tfrecord_index: memory grows with the variation of the record sizes", "[codec]") {
+TEST_CASE("tfrecord_index: memory grows with the variation of the record sizes") {
   constexpr std::size_t count = 100'000;
   CHECK(index_of(sizes(count, 1000)).encode().size() < count / 5);
   CHECK(index_of(random_sizes(count, 900, 1)).encode().size() < 2 * count);
 }
 
-TEST_CASE("tfrecord_index: refuses a fingerprint whose size differs from the records", "[codec]") {
+TEST_CASE("tfrecord_index: refuses a fingerprint whose size differs from the records") {
   leat::tfrecord_index_builder builder;
   builder.add(3);
-  std::string what;
-  try {
-    static_cast<void>(std::move(builder).finish({.size = 20}));
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == errc::failed_precondition);
-    what = e.what();
-  }
-  CHECK(what.find("20 bytes, but its records have 19") != std::string::npos);
+  CHECK_FAILS(errc::failed_precondition, "20 bytes, but its records have 19",
+              std::move(builder).finish({.size = 20}));
 }
 
-TEST_CASE("tfrecord_index: decodes what it encoded", "[codec]") {
+TEST_CASE("tfrecord_index: decodes what it encoded") {
   for (const std::size_t count : {0U, 1U, 128U, 1000U}) {
     for (const std::uint64_t below : {1U, 3000U}) {
       const sizes all = random_sizes(count, below, 3);
@@ -145,7 +124,7 @@ TEST_CASE("tfrecord_index: decodes what it encoded", "[codec]") {
   CHECK(leat::tfrecord_index::decode(leat::tfrecord_index().encode()).empty());
 }
 
-TEST_CASE("tfrecord_index: the bytes are those of the format", "[codec]") {
+TEST_CASE("tfrecord_index: the bytes are those of the format") {
   const auto bytes = index_of({0, 100, 0}, 0x0102030405060708, 0x11223344).encode();
   std::string hex;
   for (const std::byte b : bytes) {
@@ -170,19 +149,19 @@ TEST_CASE("tfrecord_index: the bytes are those of the format", "[codec]") {
         "21c0100000000000");  // 33, 0, 67
 }
 
-TEST_CASE("tfrecord_index: every truncation and every longer text is refused", "[codec]") {
+TEST_CASE("tfrecord_index: every truncation and every longer text is refused") {
   auto bytes = index_of(random_sizes(300, 3000, 4)).encode();
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     const errc expected = size < 8 ? errc::invalid_argument : errc::data_loss;
-    REQUIRE(refusal_of({bytes.data(), size}).code == expected);
+    REQUIRE(decoding({bytes.data(), size}).code == expected);
   }
   for (int i = 0; i < 30; ++i) {
     bytes.push_back(std::byte{0});
-    REQUIRE(refusal_of(bytes).code == errc::data_loss);
+    REQUIRE(decoding(bytes).code == errc::data_loss);
   }
 }
 
-TEST_CASE("tfrecord_index: every flipped bit is found", "[codec]") {
+TEST_CASE("tfrecord_index: every flipped bit is found") {
   auto bytes = index_of(random_sizes(300, 3000, 5)).encode();
   for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     const auto mask = static_cast<std::byte>(1U << (bit % 8));
@@ -190,26 +169,24 @@ TEST_CASE("tfrecord_index: every flipped bit is found", "[codec]") {
     const errc expected = bit / 8 < 8    ? errc::invalid_argument
                           : bit / 8 < 12 ? errc::unimplemented
                                          : errc::data_loss;
-    REQUIRE(refusal_of(bytes).code == expected);
+    REQUIRE(decoding(bytes).code == expected);
     bytes[bit / 8] ^= mask;
   }
-  CHECK(refusal_of(bytes).code == errc{});
+  CHECK(decoding(bytes).code == errc{});
 }
 
-TEST_CASE("tfrecord_index: errors name the reason", "[codec]") {
-  CHECK(refusal_of(leat::as_bytes("0 48\n48 96\n"))
-            .text.find("file is not an index of a TFRecord file") != std::string::npos);
+TEST_CASE("tfrecord_index: errors name the reason") {
+  CHECK(contains(decoding(leat::as_bytes("0 48\n48 96\n")).text,
+                 "file is not an index of a TFRecord file"));
   auto bytes = index_of({3, 4}).encode();
   bytes[8] = std::byte{2};
-  CHECK(refusal_of(bytes).text.find("has version 2, but this program reads version 1") !=
-        std::string::npos);
+  CHECK(contains(decoding(bytes).text, "has version 2, but this program reads version 1"));
   bytes[8] = std::byte{1};
   bytes[70] ^= std::byte{1};
-  CHECK(refusal_of(bytes).text.find("checksum of the offsets is wrong") != std::string::npos);
+  CHECK(contains(decoding(bytes).text, "checksum of the offsets is wrong"));
 }
 
-TEST_CASE("tfrecord_index: crafted numbers with valid checksums are refused or consistent",
-          "[codec]") {
+TEST_CASE("tfrecord_index: crafted numbers with valid checksums are refused or consistent") {
   const auto good = index_of(random_sizes(300, 3000, 6)).encode();
   leat::random_engine random(7);
   std::size_t refused = 0;
@@ -224,7 +201,7 @@ TEST_CASE("tfrecord_index: crafted numbers with valid checksums are refused or c
       if (at != 56) leat::store_little_endian(bytes.data() + at, value);
     }
     mend(bytes);
-    const refusal r = refusal_of(bytes);
+    const leat_test::outcome r = decoding(bytes);
     if (r.code != errc{}) {
       REQUIRE(r.code == errc::data_loss);
       ++refused;
@@ -252,8 +229,7 @@ std::vector<std::byte> file_of(const std::vector<std::string>& records) {
 const std::vector<std::string> sample = {"hello", "", std::string(300, 'x'), "the end"};
 const std::array<std::size_t, 5> starts = {0, 21, 37, 353, 376};
 
-TEST_CASE("index_tfrecords: finds the records of a full scan for any pieces of the file",
-          "[codec]") {
+TEST_CASE("index_tfrecords: finds the records of a full scan for any pieces of the file") {
   const auto file = file_of(sample);
   REQUIRE(file.size() == starts.back());
   for (std::size_t piece = 12; piece <= file.size(); ++piece) {
@@ -276,7 +252,7 @@ TEST_CASE("index_tfrecords: finds the records of a full scan for any pieces of t
   }
 }
 
-TEST_CASE("index_tfrecords: every truncation of the file is found at its record", "[codec]") {
+TEST_CASE("index_tfrecords: every truncation of the file is found at its record") {
   const auto file = file_of(sample);
   for (std::size_t size = 0; size < file.size(); ++size) {
     leat::tfrecord_index_builder builder;
@@ -291,8 +267,7 @@ TEST_CASE("index_tfrecords: every truncation of the file is found at its record"
   }
 }
 
-TEST_CASE("index_tfrecords: detects every flipped bit of a header and ignores payloads",
-          "[codec]") {
+TEST_CASE("index_tfrecords: detects every flipped bit of a header and ignores payloads") {
   auto file = file_of(sample);
   for (std::size_t bit = 0; bit < file.size() * 8; ++bit) {
     const auto mask = static_cast<std::byte>(1U << (bit % 8));
@@ -313,14 +288,12 @@ TEST_CASE("index_tfrecords: detects every flipped bit of a header and ignores pa
   }
 }
 
-TEST_CASE("index_tfrecords: refuses a length beyond the end of the file", "[codec]") {
+TEST_CASE("index_tfrecords: refuses a length beyond the end of the file") {
   for (const std::uint64_t length :
        {std::uint64_t{101}, std::uint64_t{1} << 63, UINT64_MAX - 16, UINT64_MAX - 15, UINT64_MAX}) {
-    std::vector<std::byte> bytes(12);
-    leat::store_little_endian(bytes.data(), length);
-    leat::store_little_endian(bytes.data() + 8, leat::mask_crc32c(leat::crc32c({bytes.data(), 8})));
     leat::tfrecord_index_builder builder;
-    const auto scan = leat::index_tfrecords(bytes, 116, builder);
+    const std::string header = leat_test::header_of(length);
+    const auto scan = leat::index_tfrecords(leat::as_bytes(header), 116, builder);
     CHECK(builder.size() == 0);
     CHECK(scan.consumed == 0);
     CHECK(scan.needed > 116);

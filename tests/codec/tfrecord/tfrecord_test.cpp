@@ -2,18 +2,18 @@
 
 #include <algorithm>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include <sys/mman.h>
 
-#include <catch2/catch.hpp>
-
-#include "leat/base/random.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
+#include "support/hex.hpp"
+#include "support/records/record_bytes.hpp"
+#include "tensor/plain_test.hpp"
 
 namespace tfrecord_test {
 
+using leat_test::framed;
+using leat_test::from_hex;
 using status = leat::tfrecord_scan_status;
 
 std::vector<std::byte> file_of(const std::vector<std::string>& records) {
@@ -40,18 +40,9 @@ const std::vector<std::string> sample = {"hello", "", std::string(300, 'x'), "th
 
 // A record header with this length and a valid checksum, without the payload.
 std::vector<std::byte> header_only(std::uint64_t length) {
-  std::vector<std::byte> bytes(12);
-  leat::store_little_endian(bytes.data(), length);
-  leat::store_little_endian(bytes.data() + 8, leat::mask_crc32c(leat::crc32c({bytes.data(), 8})));
-  return bytes;
-}
-
-std::vector<std::byte> from_hex(std::string_view hex) {
-  std::vector<std::byte> bytes;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
-    bytes.push_back(static_cast<std::byte>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16)));
-  }
-  return bytes;
+  const std::string header = leat_test::header_of(length);
+  const leat::byte_view bytes = leat::as_bytes(header);
+  return {bytes.begin(), bytes.end()};
 }
 
 // Returns the offsets of the records of `sample` in their file, and the size of the file.
@@ -82,7 +73,7 @@ scanned scan_in_pieces(const std::vector<std::byte>& file, std::size_t first, st
   return all;
 }
 
-TEST_CASE("tfrecord: reads the records that it wrote", "[codec]") {
+TEST_CASE("tfrecord: reads the records that it wrote") {
   const auto file = file_of(sample);
   const auto got = scan(file);
   CHECK(got.records == sample);
@@ -90,27 +81,30 @@ TEST_CASE("tfrecord: reads the records that it wrote", "[codec]") {
   CHECK(got.scan.consumed == file.size());
 }
 
-TEST_CASE("tfrecord: the bytes are those of the format", "[codec]") {
+TEST_CASE("tfrecord: the bytes are those of the format") {
   const auto file = file_of({""});
   REQUIRE(file.size() == 16);
   CHECK(leat::load_little_endian<std::uint32_t>(file.data() + 12) == 0xA282EAD8U);
 }
 
-TEST_CASE("tfrecord: writes the bytes of TensorFlow", "[codec]") {
-  CHECK(file_of({"abc"}) == from_hex("0300000000000000b099490e6162636e57f121"));
-  CHECK(file_of({""}) == from_hex("000000000000000029039807d8ea82a2"));
-  CHECK(file_of({"abc", "defg"}) == from_hex("0300000000000000b099490e6162636e57f121"
-                                             "0400000000000000424552046465666727071ba1"));
-  CHECK(file_of({"Record 0 of file 0"}) ==
+TEST_CASE("tfrecord: writes the bytes of TensorFlow") {
+  CHECK(framed({"abc"}) == from_hex("0300000000000000b099490e6162636e57f121"));
+  CHECK(framed({""}) == from_hex("000000000000000029039807d8ea82a2"));
+  CHECK(framed({"abc", "defg"}) == from_hex("0300000000000000b099490e6162636e57f121"
+                                            "0400000000000000424552046465666727071ba1"));
+  CHECK(framed({"Record 0 of file 0"}) ==
         from_hex("1200000000000000241f64255265636f72642030206f662066696c6520306c978ce2"));
 }
 
-TEST_CASE("tfrecord: detects the corruption that TensorFlow detects", "[codec]") {
-  CHECK(scan(from_hex("0300000000006400b099490e666f6f618abefe")).scan.status ==
-        status::bad_length_checksum);
-  CHECK(scan(from_hex("0300000000000000b099ad0e666f6f618abefe")).scan.status ==
-        status::bad_length_checksum);
-  const auto payload = scan(from_hex("0300000000000000b099490e666f6f618abe08")).scan;
+TEST_CASE("tfrecord: detects the corruption that TensorFlow detects") {
+  const auto scanned_hex = [](std::string_view hex) {
+    return scan(leat::as_bytes(from_hex(hex))).scan;
+  };
+  for (const char* hex :
+       {"0300000000006400b099490e666f6f618abefe", "0300000000000000b099ad0e666f6f618abefe"}) {
+    CHECK(scanned_hex(hex).status == status::bad_length_checksum);
+  }
+  const auto payload = scanned_hex("0300000000000000b099490e666f6f618abe08");
   CHECK(payload.status == status::bad_payload_checksum);
   CHECK(payload.actual_crc == 0xCFC4AE1DU);
   CHECK(payload.expected_crc != payload.actual_crc);
@@ -119,7 +113,7 @@ TEST_CASE("tfrecord: detects the corruption that TensorFlow detects", "[codec]")
   CHECK(payload.consumed == 0);
 }
 
-TEST_CASE("tfrecord: a scan stops after as many records as asked for", "[codec]") {
+TEST_CASE("tfrecord: a scan stops after as many records as asked for") {
   const auto file = file_of(sample);
   std::vector<leat::byte_view> views;
   const auto s = leat::scan_tfrecords(file, views, 2, 1 << 20);
@@ -128,8 +122,7 @@ TEST_CASE("tfrecord: a scan stops after as many records as asked for", "[codec]"
   CHECK(s.consumed == 5 + 16 + 16);
 }
 
-TEST_CASE("tfrecord: a truncated file has its complete records and the size that is needed",
-          "[codec]") {
+TEST_CASE("tfrecord: a truncated file has its complete records and the size that is needed") {
   const auto file = file_of(sample);
   for (std::size_t size = 0; size < file.size(); ++size) {
     const auto got = scan({file.data(), size});
@@ -146,7 +139,7 @@ TEST_CASE("tfrecord: a truncated file has its complete records and the size that
   }
 }
 
-TEST_CASE("tfrecord: every flipped bit is found, in its record", "[codec]") {
+TEST_CASE("tfrecord: every flipped bit is found, in its record") {
   const auto file = file_of(sample);
   for (std::size_t bit = 0; bit < file.size() * 8; ++bit) {
     auto damaged = file;
@@ -165,7 +158,7 @@ TEST_CASE("tfrecord: every flipped bit is found, in its record", "[codec]") {
   }
 }
 
-TEST_CASE("tfrecord: without checks a damaged payload passes", "[codec]") {
+TEST_CASE("tfrecord: without checks a damaged payload passes") {
   auto file = file_of({"hello"});
   file[14] ^= std::byte{1};
   CHECK(scan(file).scan.status == status::bad_payload_checksum);
@@ -173,7 +166,7 @@ TEST_CASE("tfrecord: without checks a damaged payload passes", "[codec]") {
   CHECK(scan(file, leat::tfrecord_checks::none).records.size() == 1);
 }
 
-TEST_CASE("tfrecord: refuses a length above the limit before any use", "[codec]") {
+TEST_CASE("tfrecord: refuses a length above the limit before any use") {
   for (const std::uint64_t length :
        {std::uint64_t{(1 << 20) + 1}, std::uint64_t{1} << 63, UINT64_MAX, UINT64_MAX - 15}) {
     const auto got = scan(header_only(length));
@@ -182,7 +175,7 @@ TEST_CASE("tfrecord: refuses a length above the limit before any use", "[codec]"
   }
 }
 
-TEST_CASE("tfrecord: does not accept zeros as a record", "[codec]") {
+TEST_CASE("tfrecord: does not accept zeros as a record") {
   const std::vector<std::byte> zeros(64);
   const auto got = scan(zeros);
   CHECK(got.scan.status == status::bad_length_checksum);
@@ -190,7 +183,7 @@ TEST_CASE("tfrecord: does not accept zeros as a record", "[codec]") {
         leat::unmask_crc32c(leat::mask_crc32c(leat::crc32c({zeros.data(), 8}))));
 }
 
-TEST_CASE("tfrecord: does not follow a crafted length without checks", "[codec]") {
+TEST_CASE("tfrecord: does not follow a crafted length without checks") {
   for (const std::uint64_t length : {std::uint64_t{1} << 63, UINT64_MAX, UINT64_MAX - 15}) {
     for (const auto checks : {leat::tfrecord_checks::none, leat::tfrecord_checks::header_only}) {
       const auto got = scan(header_only(length), checks, UINT64_MAX);
@@ -202,7 +195,7 @@ TEST_CASE("tfrecord: does not follow a crafted length without checks", "[codec]"
   }
 }
 
-TEST_CASE("tfrecord: every way to cut a file gives the same records", "[codec]") {
+TEST_CASE("tfrecord: every way to cut a file gives the same records") {
   const auto file = file_of(sample);
   for (std::size_t first = 1; first <= file.size(); ++first) {
     for (const std::size_t piece : {std::size_t{1}, std::size_t{11}, std::size_t{12},
@@ -212,7 +205,7 @@ TEST_CASE("tfrecord: every way to cut a file gives the same records", "[codec]")
   }
 }
 
-TEST_CASE("tfrecord: records of every size up to 400 bytes come back", "[codec]") {
+TEST_CASE("tfrecord: records of every size up to 400 bytes come back") {
   leat::random_engine random(5);
   std::vector<std::string> records(401);
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -224,7 +217,7 @@ TEST_CASE("tfrecord: records of every size up to 400 bytes come back", "[codec]"
   }
 }
 
-TEST_CASE("tfrecord: a record of more than 4 GiB has the right checksum", "[codec]") {
+TEST_CASE("tfrecord: a record of more than 4 GiB has the right checksum") {
   // Pages that are only read stay the zero page of the kernel, if possible its huge zero page. The
   // test therefore needs no memory and little time.
   const std::uint64_t length = (std::uint64_t{1} << 32) + 100;
@@ -258,7 +251,7 @@ TEST_CASE("tfrecord: a record of more than 4 GiB has the right checksum", "[code
   CHECK(views[0].size() == length);
 }
 
-TEST_CASE("is_tfrecord: accepts one complete record only", "[codec]") {
+TEST_CASE("is_tfrecord: accepts one complete record only") {
   using checks = leat::tfrecord_checks;
   for (const std::string& record : sample) {
     auto frame = file_of({record});
@@ -281,7 +274,7 @@ TEST_CASE("is_tfrecord: accepts one complete record only", "[codec]") {
   }
 }
 
-TEST_CASE("find_tfrecord: finds the next record from every place in a file", "[codec]") {
+TEST_CASE("find_tfrecord: finds the next record from every place in a file") {
   const auto file = file_of(sample);
   const auto starts = starts_of_sample();
   for (std::size_t from = 0; from <= file.size(); ++from) {
@@ -292,7 +285,7 @@ TEST_CASE("find_tfrecord: finds the next record from every place in a file", "[c
   }
 }
 
-TEST_CASE("find_tfrecord: skips noise and lengths above the limit", "[codec]") {
+TEST_CASE("find_tfrecord: skips noise and lengths above the limit") {
   auto bytes = header_only(1000);
   leat::random_engine random(6);
   for (int i = 0; i < 5000; ++i) bytes.push_back(static_cast<std::byte>(random()));
@@ -303,7 +296,7 @@ TEST_CASE("find_tfrecord: skips noise and lengths above the limit", "[codec]") {
   CHECK(leat::find_tfrecord(bytes, 1000) == std::size_t{0});
 }
 
-TEST_CASE("find_tfrecord: does not judge a truncated header", "[codec]") {
+TEST_CASE("find_tfrecord: does not judge a truncated header") {
   const auto header = header_only(7);
   for (std::size_t size = 0; size < header.size(); ++size) {
     CHECK_FALSE(leat::find_tfrecord({header.data(), size}, 1 << 20).has_value());

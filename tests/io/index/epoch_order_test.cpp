@@ -3,14 +3,9 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
-#include <string>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/base/random.hpp"
 #include "support/effort.hpp"
-#include "support/refusal.hpp"
+#include "tensor/plain_test.hpp"
 
 namespace epoch_order_test {
 
@@ -66,7 +61,7 @@ std::uint64_t sum(const numbers& all) {
   return std::accumulate(all.begin(), all.end(), std::uint64_t{0});
 }
 
-TEST_CASE("epoch_order: the union over the ranks is each record exactly once", "[io]") {
+TEST_CASE("epoch_order: the union over the ranks is each record exactly once") {
   for (std::uint64_t n = 0; n <= 300; n += leat_test::slow_build ? 7 : 1) {
     const numbers files = cut(n);
     for (std::uint64_t world = 1; world <= 9; ++world) {
@@ -86,7 +81,7 @@ TEST_CASE("epoch_order: the union over the ranks is each record exactly once", "
   }
 }
 
-TEST_CASE("epoch_order: equal ranks drop or repeat the remainder and count it", "[io]") {
+TEST_CASE("epoch_order: equal ranks drop or repeat the remainder and count it") {
   for (std::uint64_t n = 0; n <= 300; n += leat_test::slow_build ? 7 : 1) {
     const numbers files = cut(n);
     for (std::uint64_t world = 1; world <= 9; ++world) {
@@ -131,7 +126,7 @@ TEST_CASE("epoch_order: equal ranks drop or repeat the remainder and count it", 
   }
 }
 
-TEST_CASE("epoch_order: another number of ranks continues at the same position", "[io]") {
+TEST_CASE("epoch_order: another number of ranks continues at the same position") {
   for (std::uint64_t n = 0; n <= 300; n += leat_test::slow_build ? 13 : 3) {
     const numbers files = cut(n);
     for (const std::uint64_t world : {1U, 2U, 3U, 7U}) {
@@ -153,7 +148,7 @@ TEST_CASE("epoch_order: another number of ranks continues at the same position",
   }
 }
 
-TEST_CASE("epoch_order: a resumed rank reads the remaining records", "[io]") {
+TEST_CASE("epoch_order: a resumed rank reads the remaining records") {
   const numbers files = cut(200);
   for (const shard_by by : {shard_by::records, shard_by::files}) {
     for (const auto last :
@@ -176,7 +171,7 @@ TEST_CASE("epoch_order: a resumed rank reads the remaining records", "[io]") {
   }
 }
 
-TEST_CASE("epoch_order: an epoch is over for all ranks at the same position", "[io]") {
+TEST_CASE("epoch_order: an epoch is over for all ranks at the same position") {
   for (const auto last : {shard_remainder::keep, shard_remainder::drop, shard_remainder::repeat}) {
     for (std::uint64_t position = 0; position < 30; ++position) {
       std::set<bool> ended;
@@ -192,8 +187,7 @@ TEST_CASE("epoch_order: an epoch is over for all ranks at the same position", "[
   }
 }
 
-TEST_CASE("epoch_order: with shard_by::files a rank has other complete files in each epoch",
-          "[io]") {
+TEST_CASE("epoch_order: with shard_by::files a rank has other complete files in each epoch") {
   const numbers files = {3, 0, 5, 7, 2, 4};
   epoch_order order(files, true, seed, {.rank = 0, .world_size = 2}, {.by = shard_by::files});
   std::set<std::set<std::size_t>> choices;
@@ -215,7 +209,7 @@ TEST_CASE("epoch_order: with shard_by::files a rank has other complete files in 
   CHECK(choices.size() == 10);  // 3 of 5
 }
 
-TEST_CASE("epoch_order: is the order of the files without shuffle", "[io]") {
+TEST_CASE("epoch_order: is the order of the files without shuffle") {
   const numbers files = {2, 0, 3, 4};
   for (const shard_by by : {shard_by::records, shard_by::files}) {
     const epoch_order whole(files, false, seed, {}, {.by = by});
@@ -232,18 +226,16 @@ TEST_CASE("epoch_order: is the order of the files without shuffle", "[io]") {
   CHECK(read_from(by_files, 0).global_indexes == numbers{2, 3, 4});
 }
 
-TEST_CASE("epoch_order: a rank that is not valid is refused", "[io]") {
+TEST_CASE("epoch_order: a rank that is not valid is refused") {
   const auto said = [](leat::world_rank world) {
-    return leat_test::refusal([&] { return epoch_order(numbers{1}, true, seed, world); });
+    return refusal([&] { return epoch_order(numbers{1}, true, seed, world); });
   };
-  CHECK(leat_test::contains(said({.rank = 2, .world_size = 2}),
-                            "rank is 2, must be below the world_size of 2"));
-  CHECK(leat_test::contains(said({.world_size = 0}), "world_size is 0, must be 1 to 2^32"));
-  CHECK(leat_test::contains(said({.world_size = UINT64_MAX}), "must be 1 to 2^32"));
+  CHECK(
+      contains(said({.rank = 2, .world_size = 2}), "rank is 2, must be below the world_size of 2"));
+  CHECK(contains(said({.world_size = 0}), "world_size is 0, must be 1 to 2^32"));
+  CHECK(contains(said({.world_size = UINT64_MAX}), "must be 1 to 2^32"));
   const std::uint64_t half = std::uint64_t{1} << 62;
-  CHECK(leat_test::contains(
-      leat_test::refusal([&] { return epoch_order(numbers{half, half, 1}, true, seed, {}); }),
-      "more than 2^63 records"));
+  CHECK_REFUSED("more than 2^63 records", epoch_order(numbers{half, half, 1}, true, seed, {}));
 }
 
 }  // namespace epoch_order_test

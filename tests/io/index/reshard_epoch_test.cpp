@@ -2,19 +2,11 @@
 // another number of ranks.
 
 #include <algorithm>
-#include <cstdint>
 #include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/base/error.hpp"
-#include "leat/base/random.hpp"
 #include "leat/io/index/indexed_reader_state.hpp"
 #include "support/effort.hpp"
-#include "support/refusal.hpp"
+#include "tensor/plain_test.hpp"
 
 namespace reshard_epoch_test {
 
@@ -23,7 +15,6 @@ using leat::epoch_part;
 using leat::indexed_reader_state;
 using leat::shard_by;
 using leat::shard_remainder;
-using leat_test::contains;
 using numbers = std::vector<std::uint64_t>;
 
 constexpr std::uint64_t seed = 11;
@@ -126,15 +117,15 @@ void check_turns(shard_by by, std::uint64_t runs) {
   }
 }
 
-TEST_CASE("reshard: changing numbers of ranks read each record once in each epoch", "[io]") {
+TEST_CASE("reshard: changing numbers of ranks read each record once in each epoch") {
   check_turns(shard_by::records, leat_test::scaled_count(2000));
 }
 
-TEST_CASE("reshard: ranks with shard_by::files read each record once in each epoch", "[io]") {
+TEST_CASE("reshard: ranks with shard_by::files read each record once in each epoch") {
   check_turns(shard_by::files, leat_test::scaled_count(2000));
 }
 
-TEST_CASE("reshard: equal ranks keep equal numbers of records", "[io]") {
+TEST_CASE("reshard: equal ranks keep equal numbers of records") {
   using how = std::pair<shard_remainder, shard_by>;
   for (const auto& [last, by] : {how{shard_remainder::drop, shard_by::records},
                                  how{shard_remainder::repeat, shard_by::records},
@@ -176,7 +167,7 @@ TEST_CASE("reshard: equal ranks keep equal numbers of records", "[io]") {
   }
 }
 
-TEST_CASE("reshard: stores a part for each rank that is behind, by any distance", "[io]") {
+TEST_CASE("reshard: stores a part for each rank that is behind, by any distance") {
   constexpr std::uint64_t records = std::uint64_t{1} << 50;
   std::vector<indexed_reader_state> states(3);
   for (indexed_reader_state& s : states) {
@@ -202,7 +193,7 @@ TEST_CASE("reshard: stores a part for each rank that is behind, by any distance"
   CHECK(contains(refused_states({}), "reader: no states: pass the state of each rank"));
 }
 
-TEST_CASE("reshard: refuses ranks that resumed from different states", "[io]") {
+TEST_CASE("reshard: refuses ranks that resumed from different states") {
   const auto rank_in = [](std::uint64_t epoch, std::uint64_t place) {
     indexed_reader_state s;
     s.records = 100;
@@ -225,7 +216,7 @@ TEST_CASE("reshard: refuses ranks that resumed from different states", "[io]") {
   }
 }
 
-TEST_CASE("reshard: with shard_by::files stores a part for each rank", "[io]") {
+TEST_CASE("reshard: with shard_by::files stores a part for each rank") {
   const numbers files = {5, 0, 3, 9, 1, 12};
   std::vector<indexed_reader_state> states(2);
   for (indexed_reader_state& s : states) {
@@ -290,7 +281,7 @@ TEST_CASE("reshard: with shard_by::files stores a part for each rank", "[io]") {
                  "reader: states have 30 records, but the files have 18"));
 }
 
-TEST_CASE("indexed_reader_state: refuses invalid parts of an epoch", "[io]") {
+TEST_CASE("indexed_reader_state: refuses invalid parts of an epoch") {
   indexed_reader_state good;
   good.records = 100;
   good.epoch = 2;

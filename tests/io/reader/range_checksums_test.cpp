@@ -1,12 +1,8 @@
 #include "leat/io/reader/detail/range_checksums.hpp"
 
-#include <vector>
-
-#include <catch2/catch.hpp>
-
-#include "leat/base/random.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
+#include "tensor/plain_test.hpp"
 
 namespace range_checksums_test {
 
@@ -20,7 +16,7 @@ std::vector<std::byte> arbitrary_bytes(std::size_t size) {
   return bytes;
 }
 
-TEST_CASE("range_checksums: equal the checksum of any range, in any order", "[io]") {
+TEST_CASE("range_checksums: equal the checksum of any range, in any order") {
   const std::vector<std::byte> text = arbitrary_bytes(9000);
   leat::random_engine random(8);
   for (const std::uint64_t base : {std::uint64_t{0}, std::uint64_t{1} << 40 | 77}) {
@@ -35,7 +31,7 @@ TEST_CASE("range_checksums: equal the checksum of any range, in any order", "[io
   }
 }
 
-TEST_CASE("range_checksums: match for long ranges", "[io]") {
+TEST_CASE("range_checksums: match for long ranges") {
   const std::vector<std::byte> text = arbitrary_bytes((std::size_t{5} << 20) + 3);
   range_checksums some;
   for (const std::size_t from : {0U, 1U, 255U, 256U, 257U, 5000U}) {
@@ -45,7 +41,7 @@ TEST_CASE("range_checksums: match for long ranges", "[io]") {
   CHECK(some.summed() < text.size() + 6 * 2 * range_checksums::block);
 }
 
-TEST_CASE("range_checksums: match for a range that is added in blocks", "[io]") {
+TEST_CASE("range_checksums: match for a range that is added in blocks") {
   const std::vector<std::byte> text = arbitrary_bytes(9000);
   const byte_view all = text;
   constexpr std::size_t block = range_checksums::block;
@@ -75,7 +71,7 @@ std::vector<std::byte> look_alikes(std::size_t count, std::size_t length) {
   return bytes;
 }
 
-TEST_CASE("range_checksums: the cost of similar headers is proportional to the file", "[io]") {
+TEST_CASE("range_checksums: the cost of similar headers is proportional to the file") {
   const leat::detail::tfrecord_framing framing({}, "f");
   for (const std::size_t count : {5000U, 20000U}) {
     const std::size_t length = count * 8;
@@ -90,7 +86,7 @@ TEST_CASE("range_checksums: the cost of similar headers is proportional to the f
   }
 }
 
-TEST_CASE("range_checksums: refuses a complete record with a wrong payload", "[io]") {
+TEST_CASE("range_checksums: refuses a complete record with a wrong payload") {
   const leat::detail::tfrecord_framing framing({}, "f");
   std::vector<std::byte> bytes;
   leat::append_tfrecord(bytes, arbitrary_bytes(1000));
