@@ -2,41 +2,25 @@
 
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <fcntl.h>
-#include <string>
-#include <string_view>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/io/file/match_files.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/sim/file_system/file_system.hpp"
 #include "leat/sim/world/world.hpp"
-#include "support/error_of.hpp"
 #include "support/leat_test.hpp"
 #include "support/records/record_bytes.hpp"
 #include "support/records/record_files.hpp"
-#include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
 namespace descriptor_path_test {
 
-using namespace std::chrono_literals;
 using leat::descriptor_path;
-using leat::errc;
 using leat::file;
-using leat::task;
-using leat_test::contains;
-using leat_test::error_of;
 using leat_test::read_lines;
 using leat_test::read_lines_until_stop;
 using leat_test::texts;
@@ -86,7 +70,7 @@ struct open_file : temp_dir {
   const int descriptor;
 };
 
-TEST_CASE("descriptor_path: names a descriptor", "[io]") {
+TEST_CASE("descriptor_path: names a descriptor") {
   using leat::detail::descriptor_of_path;
   CHECK(descriptor_path(0) == "/dev/fd/0");
   CHECK(descriptor_path(37) == "/dev/fd/37");
@@ -97,7 +81,7 @@ TEST_CASE("descriptor_path: names a descriptor", "[io]") {
     CHECK_FALSE(descriptor_of_path(other));
 }
 
-TEST_CASE("descriptor_path: a file is read from the current offset, which moves", "[io]") {
+TEST_CASE("descriptor_path: a file is read from the current offset, which moves") {
   const open_file f("header\none\ntwo\n");
   f.seek(7);
   CHECK(leat::block_on(read_lines(descriptor_path(f.descriptor))) == texts{"one", "two"});
@@ -106,7 +90,7 @@ TEST_CASE("descriptor_path: a file is read from the current offset, which moves"
   CHECK(::fcntl(f.descriptor, F_GETFD) >= 0);  // it stays open
 }
 
-TEST_CASE("descriptor_path: a file that is not in the page cache is read, too", "[io]") {
+TEST_CASE("descriptor_path: a file that is not in the page cache is read, too") {
   texts all;
   std::string text;
   for (int i = 0; i < 300'000; ++i) text += all.emplace_back("line " + std::to_string(i)) + "\n";
@@ -116,25 +100,24 @@ TEST_CASE("descriptor_path: a file that is not in the page cache is read, too", 
   CHECK(leat::block_on(read_lines(descriptor_path(f.descriptor))) == all);
 }
 
-TEST_CASE("descriptor_path: positions count from the first byte that was read", "[io]") {
+LEAT_REAL_TIME_TEST("descriptor_path: positions count from the first byte that was read") {
   const std::string records = leat_test::framed({"a", "bc"});
   const open_file f("shell script\n" + records + "\n");
   f.seek(13);
-  leat::block_on([](std::string path) -> task<> {
-    const auto reader = co_await leat::tfrecord_reader::open(path);
-    CHECK(reader->status().is_stream);
-    CHECK_FALSE(reader->status().is_regular);
-    CHECK(reader->status().size == 0);
-    leat::record_batch batch;
-    REQUIRE(co_await reader->read_batch(batch));
-    CHECK(batch.size() == 2);
-    CHECK(batch.position(1).offset == 17);
-    CHECK(batch.position(1).path == path);
-    CHECK_THROWS_AS(reader->seek(0, 0), leat::failure);
-  }(descriptor_path(f.descriptor)));
+  const std::string path = descriptor_path(f.descriptor);
+  const auto reader = co_await leat::tfrecord_reader::open(path);
+  CHECK(reader->status().is_stream);
+  CHECK_FALSE(reader->status().is_regular);
+  CHECK(reader->status().size == 0);
+  leat::record_batch batch;
+  REQUIRE(co_await reader->read_batch(batch));
+  CHECK(batch.size() == 2);
+  CHECK(batch.position(1).offset == 17);
+  CHECK(batch.position(1).path == path);
+  CHECK_THROWS_AS(reader->seek(0, 0), leat::failure);
 }
 
-TEST_CASE("descriptor_path: a socket and a pipe are read", "[io]") {
+TEST_CASE("descriptor_path: a socket and a pipe are read") {
   for (const auto& make : {make_pipe, make_sockets}) {
     ends e(make());
     e.write("one\ntwo\n");
@@ -143,22 +126,20 @@ TEST_CASE("descriptor_path: a socket and a pipe are read", "[io]") {
   }
 }
 
-TEST_CASE("descriptor_path: a file remains readable after the descriptor is closed", "[io]") {
-  leat::block_on([]() -> task<> {
-    ends e(make_pipe());
-    const int copy = ::dup(e.reading());
-    auto reader = co_await leat::line_reader::open(descriptor_path(copy));
-    ::close(copy);
-    e.write("one\n");
-    leat::line_batch batch;
-    REQUIRE(co_await reader->read_batch(batch));
-    CHECK(batch[0] == "one");
-    reader.reset();
-    CHECK(::fcntl(e.reading(), F_GETFD) >= 0);
-  }());
+LEAT_REAL_TIME_TEST("descriptor_path: a file remains readable after the descriptor is closed") {
+  ends e(make_pipe());
+  const int copy = ::dup(e.reading());
+  auto reader = co_await leat::line_reader::open(descriptor_path(copy));
+  ::close(copy);
+  e.write("one\n");
+  leat::line_batch batch;
+  REQUIRE(co_await reader->read_batch(batch));
+  CHECK(batch[0] == "one");
+  reader.reset();
+  CHECK(::fcntl(e.reading(), F_GETFD) >= 0);
 }
 
-TEST_CASE("descriptor_path: a stop ends the wait for a blocking or nonblocking pipe", "[io]") {
+TEST_CASE("descriptor_path: a stop ends the wait for a blocking or nonblocking pipe") {
   for (const int flags : {0, O_NONBLOCK}) {
     ends e(make_pipe());
     REQUIRE(::fcntl(e.reading(), F_SETFL, flags) == 0);
@@ -173,25 +154,22 @@ TEST_CASE("descriptor_path: a stop ends the wait for a blocking or nonblocking p
 }
 
 // Both wait for the same data, and one of them receives none of it.
-TEST_CASE("descriptor_path: two readers of a blocking pipe share the data", "[io]") {
-  leat::block_on([]() -> task<> {
-    ends e(make_pipe());
-    texts first, second;
-    leat::task_group group;
-    group.spawn(leat_test::read_lines_into(first, descriptor_path(e.reading())));
-    group.spawn(leat_test::read_lines_into(second, descriptor_path(e.reading())));
-    for (std::size_t lines = 1; lines <= 20; ++lines) {
-      e.write("line\n");
-      while (first.size() + second.size() < lines) co_await leat::sleep_for(100us);
-    }
-    group.request_stop();
-    co_await group.join();
-    CHECK(first.size() + second.size() == 20);
-  }());
+LEAT_REAL_TIME_TEST("descriptor_path: two readers of a blocking pipe share the data") {
+  ends e(make_pipe());
+  texts first, second;
+  leat::task_group group;
+  group.spawn(leat_test::read_lines_into(first, descriptor_path(e.reading())));
+  group.spawn(leat_test::read_lines_into(second, descriptor_path(e.reading())));
+  for (std::size_t lines = 1; lines <= 20; ++lines) {
+    e.write("line\n");
+    while (first.size() + second.size() < lines) co_await leat::sleep_for(100us);
+  }
+  group.request_stop();
+  co_await group.join();
+  CHECK(first.size() + second.size() == 20);
 }
 
-TEST_CASE("descriptor_path: a descriptor that cannot be read is refused when it is opened",
-          "[io]") {
+TEST_CASE("descriptor_path: a descriptor that cannot be read is refused when it is opened") {
   const auto message = [](const std::string& path, const auto& expected) {
     try {
       leat::block_on(read_lines(path));
@@ -220,7 +198,7 @@ TEST_CASE("descriptor_path: a descriptor that cannot be read is refused when it 
                "not a regular file"));
 }
 
-TEST_CASE("descriptor_path: a pattern without wildcards finds it", "[io]") {
+TEST_CASE("descriptor_path: a pattern without wildcards finds it") {
   const ends e(make_sockets());
   const std::string path = descriptor_path(e.reading());
   CHECK(leat::block_on(leat::match_files({path})) == std::vector<std::string>{path});
@@ -228,7 +206,7 @@ TEST_CASE("descriptor_path: a pattern without wildcards finds it", "[io]") {
   CHECK(leat::block_on(leat::get_status(path)).is_stream);
 }
 
-TEST_CASE("descriptor_path: a simulated world has files of these names", "[io]") {
+TEST_CASE("descriptor_path: a simulated world has files of these names") {
   leat::sim::run(1, [](leat::sim::world& w) -> task<> {
     w.files().make_pipe("/dev/fd/0");
     w.files().write_pipe("/dev/fd/0", "one\ntwo\n");

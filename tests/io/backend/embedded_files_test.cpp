@@ -1,17 +1,9 @@
 // Tests files of an embedded_scheduler with both backends.
 
-#include <string>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/embedded_scheduler.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "leat/io/backend/get_file_backend.hpp"
 #include "leat/io/file/file.hpp"
 #include "support/descriptors.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/page_cache.hpp"
 #include "support/records/record_files.hpp"
 #include "support/temp_dir.hpp"
@@ -20,7 +12,6 @@ namespace embedded_files_test {
 
 using leat::embedded_scheduler;
 using leat::file_backend_choice;
-using leat::task;
 using leat_test::texts;
 
 // Runs a task in an event loop with the given backend.
@@ -57,7 +48,7 @@ texts many_records() {
   return records;
 }
 
-TEST_CASE("embedded_scheduler: TFRecord files are written and read", "[io]") {
+TEST_CASE("embedded_scheduler: TFRecord files are written and read") {
   const temp_dir dir;
   const texts records = many_records();
   for (const file_backend_choice choice : backends()) {
@@ -73,8 +64,7 @@ TEST_CASE("embedded_scheduler: TFRecord files are written and read", "[io]") {
   }
 }
 
-TEST_CASE("embedded_scheduler: is not idle until the reads of a destroyed reader complete",
-          "[io]") {
+TEST_CASE("embedded_scheduler: is not idle until the reads of a destroyed reader complete") {
   const temp_dir dir;
   const std::string path = dir.write("lines", std::string(1 << 20, '\n'));
   for (const file_backend_choice choice : backends()) {
@@ -92,7 +82,7 @@ TEST_CASE("embedded_scheduler: is not idle until the reads of a destroyed reader
   }
 }
 
-TEST_CASE("embedded_scheduler: closes a destroyed file before it is idle", "[io]") {
+TEST_CASE("embedded_scheduler: closes a destroyed file before it is idle") {
   const temp_dir dir;
   const std::string path = dir.write("a", "text");
   for (const file_backend_choice choice : backends()) {
@@ -108,7 +98,7 @@ TEST_CASE("embedded_scheduler: closes a destroyed file before it is idle", "[io]
   }
 }
 
-TEST_CASE("embedded_scheduler: two schedulers, each with files of its own", "[io]") {
+TEST_CASE("embedded_scheduler: two schedulers, each with files of its own") {
   const temp_dir dir;
   const texts records = many_records();
   const std::string path = dir / "b.tfrecord";

@@ -2,24 +2,16 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <string>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/this_task.hpp"
 #include "leat/io/backend/get_file_backend.hpp"
 #include "leat/io/file/file.hpp"
-#include "support/child_process.hpp"
 #include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
 namespace fork_generation_test {
 
 using leat::file_request;
-using leat::task;
 
 // Needs the ring or a worker thread.
 task<std::size_t> names_in(std::string directory) {
@@ -27,7 +19,7 @@ task<std::size_t> names_in(std::string directory) {
   co_return names.size();
 }
 
-TEST_CASE("file: a child of fork creates its own worker threads", "[io]") {
+TEST_CASE("file: a child of fork creates its own worker threads") {
   const temp_dir dir;
   dir.write("a", "");
   CHECK(leat::block_on(names_in(dir.path())) == 1);  // the parent has worker threads
@@ -36,7 +28,7 @@ TEST_CASE("file: a child of fork creates its own worker threads", "[io]") {
   CHECK(leat::block_on(names_in(dir.path())) == 1);
 }
 
-TEST_CASE("file: a child of fork ends although its parent has worker threads", "[io]") {
+TEST_CASE("file: a child of fork ends although its parent has worker threads") {
   const temp_dir dir;
   CHECK(leat::block_on(names_in(dir.path())) == 0);
   std::fflush(nullptr);
@@ -52,14 +44,14 @@ TEST_CASE("file: a child of fork ends although its parent has worker threads", "
   CHECK(WEXITSTATUS(status) == 3);
 }
 
-TEST_CASE("file: to use the parent's files in a child of fork ends the child", "[io]") {
+TEST_CASE("file: to use the parent's files in a child of fork ends the child") {
   leat::block_on([]() -> task<> {
     leat::file_backend& files = leat::get_file_backend(leat::this_task::get_scheduler());
     file_request r;
     r.what = file_request::operation::sync;
     r.path = "/";
     const std::string said = leat_test::abort_message([&] { files.submit(r); });
-    CHECK(said.find("file of the parent used in a child of fork()") != said.npos);
+    CHECK(contains(said, "file of the parent used in a child of fork()"));
     co_return;
   }());
 }

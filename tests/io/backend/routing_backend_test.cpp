@@ -2,34 +2,25 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <string>
-
-#include <catch2/catch.hpp>
 
 #include "io/routed_files.hpp"
-#include "leat/base/error.hpp"
 #include "leat/io/backend/get_file_backend.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/io/file/match_files.hpp"
 #include "leat/io/index/indexed_reader.hpp"
 #include "leat/io/reader/file_prefetcher.hpp"
 #include "leat/io/writer/tfrecord_appender.hpp"
-#include "support/outcome_of.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_files.hpp"
-#include "support/refusal.hpp"
 
 namespace routing_backend_test {
 
-using leat::errc;
-using leat::task;
-using leat_test::contains;
 using leat_test::mapped_backend;
 using leat_test::outcome;
-using leat_test::outcome_of;
 using leat_test::texts;
 using leat_test::with_routed_files;
 
-TEST_CASE("routing_backend: the longest prefix that ends with a name selects the backend", "[io]") {
+TEST_CASE("routing_backend: the longest prefix that ends with a name selects the backend") {
   with_routed_files([](mapped_backend& left, mapped_backend& right) -> task<> {
     leat::file_backend& real = leat::get_file_backend(leat::this_task::get_scheduler());
     leat::routing_backend files(real.backend_for("/"));
@@ -46,14 +37,13 @@ TEST_CASE("routing_backend: the longest prefix that ends with a name selects the
     for (const char* path : {"", "/", "/ab", "a", "x:/y"}) {
       CHECK(&files.backend_for(path) == &real.backend_for("/"));
     }
-    CHECK(contains(leat_test::refusal([&] { files.add("", left); }), "prefix is empty"));
-    CHECK(contains(leat_test::refusal([&] { files.add("/a", right); }),
-                   "prefix '/a' is already present"));
+    CHECK_REFUSED("prefix is empty", files.add("", left));
+    CHECK_REFUSED("prefix '/a' is already present", files.add("/a", right));
     co_return;
   });
 }
 
-TEST_CASE("routing_backend: readers, writers and patterns use the backend of a path", "[io]") {
+TEST_CASE("routing_backend: readers, writers and patterns use the backend of a path") {
   with_routed_files([](mapped_backend& left, mapped_backend& right) -> task<> {
     const temp_dir local;
     const texts records = {"one", "two", "three"};
@@ -64,10 +54,8 @@ TEST_CASE("routing_backend: readers, writers and patterns use the backend of a p
     CHECK(std::filesystem::exists(left.files / "deep/er/a.tfrecord"));
     CHECK(std::filesystem::exists(right.files / "c.tfrecord"));
     for (const std::string& path : paths) {
-      const texts read = co_await leat_test::read_records(path);
-      CHECK(read == records);
-      const leat::file_status status = co_await leat::get_status(path);
-      CHECK(status.is_regular);
+      CHECK(co_await leat_test::read_records(path) == records);
+      CHECK((co_await leat::get_status(path)).is_regular);
     }
     std::vector<std::string> patterns = {"left:/*/er/*", "left:/*.tfrecord", "right:/c*"};
     std::vector<std::string> found = co_await leat::match_files(std::move(patterns));
@@ -101,7 +89,7 @@ task<outcome> outcome_of_rename(std::string from, std::string to) {
   co_return co_await outcome_of(leat::rename_file(std::move(from), std::move(to)));
 }
 
-TEST_CASE("routing_backend: refuses a rename between two backends", "[io]") {
+TEST_CASE("routing_backend: refuses a rename between two backends") {
   with_routed_files([](mapped_backend& left, mapped_backend&) -> task<> {
     static_cast<void>(left.files.write("a", "text"));
     const outcome o = co_await outcome_of_rename("left:/a", "right:/a");
@@ -138,7 +126,7 @@ task<void> append_records(std::string path) {
   co_await appender.write(leat::as_bytes("more"));
 }
 
-TEST_CASE("file_backend: a missing capability fails first, with the path and its name", "[io]") {
+TEST_CASE("file_backend: a missing capability fails first, with the path and its name") {
   constexpr leat::file_capabilities none{
       .lock = false, .rename = false, .truncate = false, .direct = false};
   const auto check = [](mapped_backend& left, mapped_backend&) -> task<> {

@@ -1,31 +1,21 @@
 // Tests that destroy a scheduler while its files are open and their requests are under way.
 
-#include <chrono>
 #include <fcntl.h>
-#include <memory>
-#include <optional>
-#include <string>
 #include <sys/stat.h>
 #include <thread>
-#include <unistd.h>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/task_group.hpp"
 #include "leat/io/backend/get_file_backend.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/io/reader/file_prefetcher.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "support/descriptors.hpp"
+#include "support/leat_test.hpp"
 #include "support/loops.hpp"
 #include "support/temp_dir.hpp"
 
 namespace scheduler_end_files_test {
 
-using namespace std::chrono_literals;
 using leat::file_backend_choice;
-using leat::task;
 using leat_test::asio_loop;
 using leat_test::embedded_loop;
 using leat_test::is_cancelled;
@@ -118,8 +108,7 @@ TEMPLATE_TEST_CASE("files and scheduler: a reader outlives its scheduler", "[io]
                       std::vector<std::string>& out) -> task<> {
                      r = co_await leat::line_reader::open(name);
                      leat::line_batch batch;
-                     for (bool more = true; more;) {
-                       more = co_await r->read_batch(batch);
+                     while (co_await r->read_batch(batch)) {
                        for (const std::string_view line : batch) out.emplace_back(line);
                      }
                    }(path, reader, lines));

@@ -2,21 +2,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <stdexcept>
-#include <string>
-#include <string_view>
 
 #include <fcntl.h>
-#include <unistd.h>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/dump/dump_on_request.hpp"
-#include "leat/async/loop/block_on.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/coordination/coordinator.hpp"
 #include "leat/io/file/file.hpp"
-#include "support/child_process.hpp"
+#include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
 namespace standard_descriptors_test {
@@ -24,7 +16,6 @@ namespace standard_descriptors_test {
 using namespace std::string_view_literals;
 using leat::file;
 using leat::open_mode;
-using leat::task;
 
 std::string content_of(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

@@ -55,15 +55,13 @@ void read_under_way(std::size_t first, std::size_t size, std::size_t from, std::
   leat::block_on(reads(path));
 }
 
-TEST_CASE("file: the sanitizer reports access to the buffer of a read in flight", "[io]") {
+TEST_CASE("file: the sanitizer reports access to the buffer of a read in flight") {
   read_under_way(0, 160, 0, 160);
 }
 
-TEST_CASE("file: two buffers may share a word of the sanitizer", "[io]") {
-  read_under_way(3, 100, 8, 96);
-}
+TEST_CASE("file: two buffers may share a word of the sanitizer") { read_under_way(3, 100, 8, 96); }
 
-TEST_CASE("chunk: the sanitizer reports access to a returned chunk", "[io]") {
+TEST_CASE("chunk: the sanitizer reports access to a returned chunk") {
   leat::detail::chunk_pool* const pool = leat::detail::chunk_pool::make(2, 4096, 8192);
   const std::byte* body = nullptr;
   {

@@ -1,14 +1,8 @@
 // Symbolic links: readers follow them, and writers of new files do not.
 
 #include <filesystem>
-#include <string>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/block_on.hpp"
 #include "leat/io/index/tfrecord_file.hpp"
 #include "leat/io/index/tfrecord_index_file.hpp"
 #include "leat/io/reader/file_prefetcher.hpp"
@@ -18,20 +12,15 @@
 #include "leat/io/reader/whole_file_reader.hpp"
 #include "leat/io/writer/tfrecord_appender.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
-#include "support/outcome_of.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_bytes.hpp"
-#include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
 namespace links_test {
 
 namespace fs = std::filesystem;
-using leat::errc;
-using leat::task;
-using leat_test::contains;
 using leat_test::framed;
 using leat_test::outcome;
-using leat_test::outcome_of;
 
 template <class Reader>
 task<std::string> first_record(std::string path, typename Reader::options_type options = {}) {
@@ -72,7 +61,7 @@ outcome outcome_now(task<> t) {
 
 task<> forget(task<std::string> t) { static_cast<void>(co_await std::move(t)); }
 
-TEST_CASE("links: readers follow a link and report its path", "[io]") {
+TEST_CASE("links: readers follow a link and report its path") {
   const temp_dir dir;
   dir.write("text", "line\nline\n");
   dir.write("records", framed({"one", "two"}));
@@ -90,7 +79,7 @@ TEST_CASE("links: readers follow a link and report its path", "[io]") {
   CHECK(fs::exists(records + ".index"));  // is next to the link
 }
 
-TEST_CASE("links: a cyclic or dangling link is an error that names it", "[io]") {
+TEST_CASE("links: a cyclic or dangling link is an error that names it") {
   const temp_dir dir;
   fs::create_symlink("b", dir / "a");
   fs::create_symlink("a", dir / "b");
@@ -114,7 +103,7 @@ TEST_CASE("links: a cyclic or dangling link is an error that names it", "[io]") 
   check([](const std::string& p) { return forget(first_whole(p)); });
 }
 
-TEST_CASE("links: make_directories follows a link and refuses one that leads nowhere", "[io]") {
+TEST_CASE("links: make_directories follows a link and refuses one that leads nowhere") {
   const temp_dir dir;
   fs::create_directory(dir / "real");
   fs::create_directory_symlink("real", dir / "way");
@@ -141,7 +130,7 @@ void check_replaced(const temp_dir& dir, const std::string& target, const Write&
   CHECK(fs::file_size(link) > 0);
 }
 
-TEST_CASE("links: a new file replaces a link and not its target", "[io]") {
+TEST_CASE("links: a new file replaces a link and not its target") {
   const temp_dir dir;
   const std::string old = framed({"old"});
   dir.write("target", old);
@@ -167,7 +156,7 @@ TEST_CASE("links: a new file replaces a link and not its target", "[io]") {
   CHECK_FALSE(fs::exists(dir / "none"));
 }
 
-TEST_CASE("links: does not replace a link to something other than a file", "[io]") {
+TEST_CASE("links: does not replace a link to something other than a file") {
   const temp_dir dir;
   fs::create_directory(dir / "directory");
   fs::create_symlink("directory", dir / "link");
@@ -178,7 +167,7 @@ TEST_CASE("links: does not replace a link to something other than a file", "[io]
   CHECK(fs::is_empty(dir / "directory"));
 }
 
-TEST_CASE("links: nothing is written through a link at a temporary name", "[io]") {
+TEST_CASE("links: nothing is written through a link at a temporary name") {
   const temp_dir dir;
   dir.write("victim", "as it was");
   fs::create_symlink("victim", dir / "out.partial");
@@ -194,7 +183,7 @@ TEST_CASE("links: nothing is written through a link at a temporary name", "[io]"
   CHECK_FALSE(fs::exists(fs::symlink_status(dir / "out.partial3")));
 }
 
-TEST_CASE("links: appending follows a link", "[io]") {
+TEST_CASE("links: appending follows a link") {
   const temp_dir dir;
   dir.write("target", framed({"old"}));
   fs::create_symlink("target", dir / "link");

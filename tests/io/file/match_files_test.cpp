@@ -5,17 +5,11 @@
 #include <clocale>
 #include <filesystem>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/block_on.hpp"
-#include "leat/base/error.hpp"
-#include "support/error_of.hpp"
-#include "support/refusal.hpp"
+#include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
 namespace match_files_test {
 
-using leat_test::contains;
 using paths = std::vector<std::string>;
 
 paths match(const paths& patterns, leat::match_options options = {}) {
@@ -65,18 +59,18 @@ struct working_directory {
   std::filesystem::path before = std::filesystem::current_path();
 };
 
-TEST_CASE("match_files: a question mark matches one character", "[io]") {
+TEST_CASE("match_files: a question mark matches one character") {
   const letters t;
   CHECK(match({t / "AB?DEF.GH*"}) == t.of({"3", "4", "c", "z"}));
 }
 
-TEST_CASE("match_files: matches sets and ranges", "[io]") {
+TEST_CASE("match_files: matches sets and ranges") {
   const letters t;
   CHECK(match({t / "AB[cxz]DEF.GH*"}) == t.of({"c", "z"}));
   CHECK(match({t / "AB[0-9]DEF.GH*"}) == t.of({"3", "4"}));
 }
 
-TEST_CASE("match_files: several patterns give one sorted list", "[io]") {
+TEST_CASE("match_files: several patterns give one sorted list") {
   const letters t;
   paths expected = t.of({"3", "4", "c", "z"});
   expected.push_back(t / "XYZq7");
@@ -84,9 +78,9 @@ TEST_CASE("match_files: several patterns give one sorted list", "[io]") {
   CHECK(match({t / "X?Z*", t / "AB?DEF.GH*"}) == expected);
 }
 
-TEST_CASE("match_files: returns no path without a pattern", "[io]") { CHECK(match({}).empty()); }
+TEST_CASE("match_files: returns no path without a pattern") { CHECK(match({}).empty()); }
 
-TEST_CASE("match_files: matches wildcards in directories", "[io]") {
+TEST_CASE("match_files: matches wildcards in directories") {
   const forest one({"match-00/abc/x", "match-01/abc/x", "match-0a/abc/x", "match-aaa/abc/x"});
   CHECK(match({one / "match-?a*/abc/x"}) == paths{one / "match-0a/abc/x", one / "match-aaa/abc/x"});
   const forest two({"match-00/abc/00", "match-00/abc/01", "match-00/abc/09", "match-01/abc/00",
@@ -96,26 +90,26 @@ TEST_CASE("match_files: matches wildcards in directories", "[io]") {
               two / "match-01/abc/04"});
 }
 
-TEST_CASE("match_files: keeps a leading dot and slash", "[io]") {
+TEST_CASE("match_files: keeps a leading dot and slash") {
   const forest t({"test"});
   const working_directory here(t.path());
   CHECK(match({"te*"}) == paths{"./test"});
   CHECK(match({"test"}) == paths{"test"});
 }
 
-TEST_CASE("match_files: returns an empty list if nothing matches", "[io]") {
+TEST_CASE("match_files: returns an empty list if nothing matches") {
   const temp_dir t;
   CHECK(match({t / "*"}).empty());
   CHECK(match({t / "*.cpp"}).empty());
 }
 
-TEST_CASE("match_files: a missing directory is an error that names it", "[io]") {
+TEST_CASE("match_files: a missing directory is an error that names it") {
   const temp_dir t;
   auto asked = [&]() -> leat::task<> { co_await leat::match_files(paths(1, t / "none/*")); };
   CHECK(contains(leat_test::error_of(asked(), leat::errc::not_found), t / "none"));
 }
 
-TEST_CASE("match_files: wildcards do not cross a slash", "[io]") {
+TEST_CASE("match_files: wildcards do not cross a slash") {
   const tree t;
   CHECK(match({t / "*.txt"}) == paths{t / ".hidden.txt", t / "a.txt", t / "b.txt"});
   CHECK(match({t / "*/*.txt"}) == paths{t / "sub/c.txt"});
@@ -125,7 +119,7 @@ TEST_CASE("match_files: wildcards do not cross a slash", "[io]") {
   CHECK(match({t / "\\[x\\]"}) == paths{t / "[x]"});
 }
 
-TEST_CASE("match_files: an existing name is not a pattern", "[io]") {
+TEST_CASE("match_files: an existing name is not a pattern") {
   const forest t(
       {"run[1].txt", "run1.txt", "run[2]/a.txt", "run2/a.txt", "run3.txt", "s/*", "s/b"});
   CHECK(match({t / "run[1].txt"}) == paths{t / "run[1].txt"});
@@ -138,7 +132,7 @@ TEST_CASE("match_files: an existing name is not a pattern", "[io]") {
   CHECK(match({"run[3].txt"}) == paths{"./run3.txt"});
 }
 
-TEST_CASE("match_files: a wildcard matches a character of UTF-8 in every locale", "[io]") {
+TEST_CASE("match_files: a wildcard matches a character of UTF-8 in every locale") {
   const std::string broken = "f\xfc.txt";  // not UTF-8
   const forest t({"fü.txt", "fu.txt", "f€.txt", broken, "ü\xff"});
   const std::string before = std::setlocale(LC_ALL, nullptr);
@@ -155,7 +149,7 @@ TEST_CASE("match_files: a wildcard matches a character of UTF-8 in every locale"
   std::setlocale(LC_ALL, before.c_str());
 }
 
-TEST_CASE("escape_pattern: matches only the file of this name", "[io]") {
+TEST_CASE("escape_pattern: matches only the file of this name") {
   const std::string all = "a*b?[c]d\\e";
   CHECK(leat::escape_pattern(all) == "a\\*b\\?\\[c]d\\\\e");
   CHECK(leat::escape_pattern("plain/name.txt") == "plain/name.txt");
@@ -168,27 +162,27 @@ TEST_CASE("escape_pattern: matches only the file of this name", "[io]") {
   CHECK(match({leat::escape_pattern("run[1].txt")}) == paths{"run[1].txt"});
 }
 
-TEST_CASE("match_files: a pattern without wildcards is its path, if that exists", "[io]") {
+TEST_CASE("match_files: a pattern without wildcards is its path, if that exists") {
   const tree t;
   CHECK(match({t / "a.txt"}) == paths{t / "a.txt"});
   CHECK(match({t / "none.txt"}).empty());
   CHECK(match({t / "*/deep/d.txt"}) == paths{t / "sub/deep/d.txt"});
 }
 
-TEST_CASE("match_files: returns a path that several patterns match once, or each time", "[io]") {
+TEST_CASE("match_files: returns a path that several patterns match once, or each time") {
   const tree t;
   CHECK(match({t / "b*", t / "a*", t / "b.*"}) == paths{t / "a.txt", t / "b.txt"});
   CHECK(match({t / "b*", t / "b.*"}, {.unique = false}) == paths{t / "b.txt", t / "b.txt"});
 }
 
-TEST_CASE("match_files: directories match too, unless they are left out", "[io]") {
+TEST_CASE("match_files: directories match too, unless they are left out") {
   const tree t;
   CHECK(match({t / "s*"}) == paths{t / "sub"});
   CHECK(match({t / "s*"}, {.regular_only = true}).empty());
 }
 
 // Names are used unchanged (see SECURITY.md).
-TEST_CASE("match_files: resolves dots in a path, also out of a directory", "[io]") {
+TEST_CASE("match_files: resolves dots in a path, also out of a directory") {
   const tree t;
   CHECK(match({t / "sub/../a.txt"}) == paths{t / "sub/../a.txt"});
   CHECK(match({t / "sub/deep/../../*.txt"}) == paths{t / "sub/deep/../../.hidden.txt",
@@ -204,7 +198,7 @@ TEST_CASE("match_files: resolves dots in a path, also out of a directory", "[io]
   CHECK(match({t / "..*"}).empty());  // a listing has no '.' and '..'
 }
 
-TEST_CASE("match_files: follows links and ends at dangling or cyclic ones", "[io]") {
+TEST_CASE("match_files: follows links and ends at dangling or cyclic ones") {
   const tree t;
   std::filesystem::create_symlink(".", t / "itself");
   std::filesystem::create_symlink("loop", t / "loop");

@@ -3,37 +3,22 @@
 #include "leat/io/index/tfrecord_file.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
 #include "leat/io/index/tfrecord_index_file.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/effort.hpp"
-#include "support/outcome_of.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_bytes.hpp"
 #include "support/records/record_files.hpp"
-#include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
 namespace random_access_test {
 
-using leat::errc;
-using leat::task;
 using leat::sim::world;
-using leat_test::contains;
 using leat_test::framed;
 using leat_test::outcome;
-using leat_test::outcome_of;
 using leat_test::texts;
 using indices = std::vector<std::uint64_t>;
 
@@ -86,216 +71,192 @@ indices some(std::uint64_t count, std::uint64_t below, leat::random_engine& rand
 }
 
 task<> read_at(leat::tfrecord_file& file, std::uint64_t i) {
-  const leat::owned_record r = co_await file.at(i);
-  static_cast<void>(r);
+  static_cast<void>(co_await file.at(i));
 }
 
-TEST_CASE("tfrecord_file: gives each record by its index, forwards and backwards", "[io]") {
+LEAT_REAL_TIME_TEST("tfrecord_file: gives each record by its index, forwards and backwards") {
   const temp_dir dir;
   const texts records = numbered(300, 3000);
   const std::string path = dir.write("a", framed(records));
-  leat::block_on([](std::string p, const texts& all) -> task<> {
-    const auto file = co_await leat::tfrecord_file::open(p);
-    REQUIRE(file->size() == all.size());
-    for (std::size_t k = 0; k < 2 * all.size(); ++k) {
-      const std::size_t i = k < all.size() ? k : 2 * all.size() - 1 - k;
-      const leat::owned_record r = co_await file->at(i);
-      REQUIRE(leat::as_text(r.payload()) == all[i]);
-      REQUIRE(r.position().index == i);
-      REQUIRE(r.position().offset == file->index()[i].offset);
-      REQUIRE(r.position().path == p);
-    }
-    REQUIRE(file->statistics().records == 2 * all.size());
-  }(path, records));
+  const auto file = co_await leat::tfrecord_file::open(path);
+  REQUIRE(file->size() == records.size());
+  for (std::size_t k = 0; k < 2 * records.size(); ++k) {
+    const std::size_t i = k < records.size() ? k : 2 * records.size() - 1 - k;
+    const leat::owned_record r = co_await file->at(i);
+    REQUIRE(leat::as_text(r.payload()) == records[i]);
+    REQUIRE(r.position().index == i);
+    REQUIRE(r.position().offset == file->index()[i].offset);
+    REQUIRE(r.position().path == path);
+  }
+  REQUIRE(file->statistics().records == 2 * records.size());
   CHECK(std::filesystem::exists(path + ".index"));
 }
 
-TEST_CASE("tfrecord_file: reads selections in the order asked for, with every depth and gap",
-          "[io]") {
+LEAT_REAL_TIME_TEST(
+    "tfrecord_file: reads selections in the order asked for, with every depth and gap") {
   const temp_dir dir;
   const texts records = numbered(2000, 300);
   const std::string path = dir.write("a", framed(records));
   for (const std::size_t depth : {1U, 2U, 64U, 1024U}) {
     for (const std::size_t gap : {std::size_t{0}, std::size_t{500}, std::size_t{1} << 30}) {
-      leat::block_on([](std::string p, const texts& all, std::size_t d, std::size_t g) -> task<> {
-        leat::tfrecord_file_options options;
-        options.depth = d;
-        options.max_gap = g;
-        const auto file = co_await open_with(p, options);
-        leat::record_selection selection;
-        leat::random_engine random(d + g);
-        for (const std::uint64_t count : indices{0, 1, 2, 64, 700}) {
-          const indices wanted = some(count, all.size(), random);  // some of them twice
-          co_await file->read(wanted, selection);
-          require_selection(selection, wanted, all, file->index());
-        }
-      }(path, records, depth, gap));
+      leat::tfrecord_file_options options;
+      options.depth = depth;
+      options.max_gap = gap;
+      const auto file = co_await open_with(path, options);
+      leat::record_selection selection;
+      leat::random_engine random(depth + gap);
+      for (const std::uint64_t count : indices{0, 1, 2, 64, 700}) {
+        const indices wanted = some(count, records.size(), random);  // some of them twice
+        co_await file->read(wanted, selection);
+        require_selection(selection, wanted, records, file->index());
+      }
     }
   }
 }
 
-TEST_CASE("tfrecord_file: reads ranges", "[io]") {
+LEAT_REAL_TIME_TEST("tfrecord_file: reads ranges") {
   const temp_dir dir;
   const texts records = numbered(3000, 1000);
-  leat::block_on([](std::string p, const texts& all) -> task<> {
-    const auto file = co_await leat::tfrecord_file::open(p);
-    leat::record_selection selection;
-    for (const std::uint64_t first : indices{0, 1, 1000, 2999, 3000}) {
-      indices wanted(static_cast<std::size_t>(all.size() - first));
-      std::iota(wanted.begin(), wanted.end(), first);
-      co_await file->read_range(first, wanted.size(), selection);
-      require_selection(selection, wanted, all, file->index());
-    }
-    for (const std::uint64_t first : indices{1, 3000, 3001, UINT64_MAX}) {
-      const outcome o = co_await outcome_of(file->read_range(first, all.size(), selection));
-      CHECK(o.code == errc::out_of_range);
-      CHECK(selection.empty());
-    }
-    const outcome most = co_await outcome_of(file->read_range(5, UINT64_MAX, selection));
-    CHECK(most.code == errc::out_of_range);
-  }(dir.write("a", framed(records)), records));
-}
-
-TEST_CASE("tfrecord_file: selections, copies and slices outlive the file and the next read",
-          "[io]") {
-  const temp_dir dir;
-  leat::block_on([](std::string p) -> task<> {
-    leat::record_selection selection;
-    leat::record_selection copy;
-    {
-      const auto file = co_await leat::tfrecord_file::open(p);
-      const indices both{1, 0};
-      co_await file->read(both, selection);
-      copy = selection;
-      const indices other{2, 2};
-      co_await file->read(other, selection);
-    }
-    CHECK(leat::as_text(copy[0]) == "one");
-    CHECK(leat::as_text(copy[1]) == "zero");
-    CHECK(copy.path() == p);
-    CHECK(leat::as_text(selection[1]) == "two");
-    leat::record_selection part = copy.slice(1, 1);
-    CHECK(copy.slice(2, 0).empty());
-    copy.clear();
-    REQUIRE(part.size() == 1);
-    CHECK(leat::as_text(part[0]) == "zero");
-    CHECK(part.position(0).index == 0);
-    CHECK(part.path() == p);
-  }(dir.write("a", framed({"zero", "one", "two"}))));
-}
-
-TEST_CASE("tfrecord_file: refuses missing and too large records and invalid options", "[io]") {
-  const temp_dir dir;
-  leat::block_on([](std::string p) -> task<> {
-    auto file = co_await leat::tfrecord_file::open(p);
-    outcome o = co_await outcome_of(read_at(*file, 2));
-    CHECK(o.code == errc::out_of_range);
-    CHECK(contains(o.text, "a: record 2 is out of range: the file has 2 records"));
-    leat::record_selection selection;
-    const indices wanted{0, 1, UINT64_MAX};
-    o = co_await outcome_of(file->read(wanted, selection));
+  const std::string p = dir.write("a", framed(records));
+  const auto file = co_await leat::tfrecord_file::open(p);
+  leat::record_selection selection;
+  for (const std::uint64_t first : indices{0, 1, 1000, 2999, 3000}) {
+    indices wanted(static_cast<std::size_t>(records.size() - first));
+    std::iota(wanted.begin(), wanted.end(), first);
+    co_await file->read_range(first, wanted.size(), selection);
+    require_selection(selection, wanted, records, file->index());
+  }
+  for (const std::uint64_t first : indices{1, 3000, 3001, UINT64_MAX}) {
+    const outcome o = co_await outcome_of(file->read_range(first, records.size(), selection));
     CHECK(o.code == errc::out_of_range);
     CHECK(selection.empty());
-
-    leat::tfrecord_file_options options;
-    options.max_record_size = 4;
-    file = co_await open_with(p, options);
-    co_await read_at(*file, 0);
-    o = co_await outcome_of(read_at(*file, 1));
-    CHECK(o.code == errc::resource_exhausted);
-    CHECK(contains(o.text, "a, record 1 at offset 20: length of 5 bytes is above the limit"));
-    for (const std::size_t depth : {std::size_t{0}, std::size_t{1025}}) {
-      options.depth = depth;
-      bool refused = false;
-      try {
-        file = co_await open_with(p, options);
-      } catch (const leat::failure& e) {
-        refused = e.code() == errc::invalid_argument && contains(e.what(), "depth");
-      }
-      CHECK(refused);
-    }
-  }(dir.write("a", framed({"zero", "first"}))));
+  }
+  CHECK(co_await code_of(file->read_range(5, UINT64_MAX, selection)) == errc::out_of_range);
 }
 
-TEST_CASE("tfrecord_file: refuses a selection above max_selection_size", "[io]") {
+LEAT_REAL_TIME_TEST(
+    "tfrecord_file: selections, copies and slices outlive the file and the next read") {
+  const temp_dir dir;
+  const std::string p = dir.write("a", framed({"zero", "one", "two"}));
+  leat::record_selection selection;
+  leat::record_selection copy;
+  {
+    const auto file = co_await leat::tfrecord_file::open(p);
+    const indices both{1, 0};
+    co_await file->read(both, selection);
+    copy = selection;
+    const indices other{2, 2};
+    co_await file->read(other, selection);
+  }
+  CHECK(leat::as_text(copy[0]) == "one");
+  CHECK(leat::as_text(copy[1]) == "zero");
+  CHECK(copy.path() == p);
+  CHECK(leat::as_text(selection[1]) == "two");
+  leat::record_selection part = copy.slice(1, 1);
+  CHECK(copy.slice(2, 0).empty());
+  copy.clear();
+  REQUIRE(part.size() == 1);
+  CHECK(leat::as_text(part[0]) == "zero");
+  CHECK(part.position(0).index == 0);
+  CHECK(part.path() == p);
+}
+
+LEAT_REAL_TIME_TEST("tfrecord_file: refuses missing and too large records and invalid options") {
+  const temp_dir dir;
+  const std::string p = dir.write("a", framed({"zero", "first"}));
+  auto file = co_await leat::tfrecord_file::open(p);
+  outcome o = co_await outcome_of(read_at(*file, 2));
+  CHECK(o.code == errc::out_of_range);
+  CHECK(contains(o.text, "a: record 2 is out of range: the file has 2 records"));
+  leat::record_selection selection;
+  const indices wanted{0, 1, UINT64_MAX};
+  o = co_await outcome_of(file->read(wanted, selection));
+  CHECK(o.code == errc::out_of_range);
+  CHECK(selection.empty());
+
+  leat::tfrecord_file_options options;
+  options.max_record_size = 4;
+  file = co_await open_with(p, options);
+  co_await read_at(*file, 0);
+  o = co_await outcome_of(read_at(*file, 1));
+  CHECK(o.code == errc::resource_exhausted);
+  CHECK(contains(o.text, "a, record 1 at offset 20: length of 5 bytes is above the limit"));
+  for (const std::size_t depth : {std::size_t{0}, std::size_t{1025}}) {
+    options.depth = depth;
+    CHECK(contains(co_await message_of(open_with(p, options), errc::invalid_argument), "depth"));
+  }
+}
+
+LEAT_REAL_TIME_TEST("tfrecord_file: refuses a selection above max_selection_size") {
   const temp_dir dir;
   const std::string path = dir.write("a", framed(texts(100, std::string(10'000, 'x'))));
-  leat::block_on([](std::string p) -> task<> {
-    leat::tfrecord_file_options options;
-    options.max_selection_size = 10 * (10'000 + leat::tfrecord_overhead);
-    const auto file = co_await open_with(p, options);
-    leat::record_selection selection;
-    co_await file->read_range(0, 10, selection);
-    CHECK(selection.size() == 10);
-    const outcome o = co_await outcome_of(file->read_range(0, 11, selection));
-    CHECK(o.code == errc::resource_exhausted);
-    CHECK(
-        contains(o.text,
+  leat::tfrecord_file_options options;
+  options.max_selection_size = 10 * (10'000 + leat::tfrecord_overhead);
+  const auto file = co_await open_with(path, options);
+  leat::record_selection selection;
+  co_await file->read_range(0, 10, selection);
+  CHECK(selection.size() == 10);
+  const outcome o = co_await outcome_of(file->read_range(0, 11, selection));
+  CHECK(o.code == errc::resource_exhausted);
+  CHECK(contains(o.text,
                  "a: selection of 11 records has 110176 bytes, above the limit max_selection_size "
                  "of 100160"));
-    CHECK(selection.empty());
-    const indices twice(1000, 7);  // read only once
-    co_await file->read(twice, selection);
-    CHECK(selection.size() == 1000);
+  CHECK(selection.empty());
+  const indices twice(1000, 7);  // read only once
+  co_await file->read(twice, selection);
+  CHECK(selection.size() == 1000);
 
-    options.max_selection_size = 0;  // a single record is always delivered
-    const auto least = co_await open_with(p, options);
-    const indices one{5};
-    co_await least->read(one, selection);
-    CHECK(selection.size() == 1);
-  }(path));
+  options.max_selection_size = 0;  // a single record is always delivered
+  const auto least = co_await open_with(path, options);
+  const indices one{5};
+  co_await least->read(one, selection);
+  CHECK(selection.size() == 1);
 }
 
-TEST_CASE("tfrecord_file: reports the position of a corrupt record and reads the others", "[io]") {
+LEAT_REAL_TIME_TEST(
+    "tfrecord_file: reports the position of a corrupt record and reads the others") {
   const temp_dir dir;
   const texts records = numbered(50, 100);
   const leat::tfrecord_index index = index_of(records);
   std::string bytes = framed(records);
   bytes[static_cast<std::size_t>(index[20].offset) + 13] ^= 1;
   const std::string path = dir.write("a", bytes);
-  leat::block_on([](std::string p, const texts& all) -> task<> {
-    const auto file = co_await open_indexed(p, all, 64);
-    const auto [offset, size] = file->index()[20];
-    outcome o = co_await outcome_of(read_at(*file, 20));
-    CHECK(o.code == errc::data_loss);
-    const std::string text = "a, record 20 at offset " + std::to_string(offset) +
-                             ": checksum of the payload of " + std::to_string(size) +
-                             " bytes is wrong: expected 0x";
-    CHECK(contains(o.text, text));
-    leat::record_selection selection;
-    const indices with{3, 20, 21};
-    o = co_await outcome_of(file->read(with, selection));
-    CHECK(o.code == errc::data_loss);
-    CHECK(contains(o.text, text));
-    CHECK(selection.empty());
-    const indices without{21, 19};
-    co_await file->read(without, selection);
-    require_selection(selection, without, all, file->index());
-    CHECK(file->statistics().transient == 0);
-  }(path, records));
+  const auto file = co_await open_indexed(path, records, 64);
+  const auto [offset, size] = file->index()[20];
+  outcome o = co_await outcome_of(read_at(*file, 20));
+  CHECK(o.code == errc::data_loss);
+  const std::string text = "a, record 20 at offset " + std::to_string(offset) +
+                           ": checksum of the payload of " + std::to_string(size) +
+                           " bytes is wrong: expected 0x";
+  CHECK(contains(o.text, text));
+  leat::record_selection selection;
+  const indices with{3, 20, 21};
+  o = co_await outcome_of(file->read(with, selection));
+  CHECK(o.code == errc::data_loss);
+  CHECK(contains(o.text, text));
+  CHECK(selection.empty());
+  const indices without{21, 19};
+  co_await file->read(without, selection);
+  require_selection(selection, without, records, file->index());
+  CHECK(file->statistics().transient == 0);
 }
 
-TEST_CASE("tfrecord_file: detects an index of other records at the first read", "[io]") {
+LEAT_REAL_TIME_TEST("tfrecord_file: detects an index of other records at the first read") {
   const temp_dir dir;
-  leat::block_on([](std::string p, std::string other) -> task<> {
-    leat::tfrecord_index index = co_await leat::build_tfrecord_index(other);
-    bool refused = false;
-    try {
-      const auto file = co_await leat::tfrecord_file::open(p, std::move(index));
-    } catch (const leat::failure& e) {
-      refused =
-          e.code() == errc::failed_precondition && contains(e.what(), "build the index again");
-    }
-    CHECK(refused);
-    const texts as_indexed{"ab", "cdef"};
-    const auto file = co_await open_indexed(p, as_indexed, 64);
-    outcome o = co_await outcome_of(read_at(*file, 0));  // longer than the index states
-    CHECK(o.code == errc::failed_precondition);
-    CHECK(contains(o.text,
-                   "length of 4 bytes differs from the index, which has 2; build the index again"));
-    o = co_await outcome_of(read_at(*file, 1));
-    CHECK(o.code == errc::data_loss);
-  }(dir.write("a", framed({"abcd", "ef"})), dir.write("b", framed({"ab", "cdef"}))));
+  const std::string p = dir.write("a", framed({"abcd", "ef"}));
+  const std::string other = dir.write("b", framed({"ab", "cdef"}));
+  leat::tfrecord_index index = co_await leat::build_tfrecord_index(other);
+  CHECK(contains(co_await message_of(leat::tfrecord_file::open(p, std::move(index)),
+                                     errc::failed_precondition),
+                 "build the index again"));
+  const texts as_indexed{"ab", "cdef"};
+  const auto file = co_await open_indexed(p, as_indexed, 64);
+  outcome o = co_await outcome_of(read_at(*file, 0));  // longer than the index states
+  CHECK(o.code == errc::failed_precondition);
+  CHECK(contains(o.text,
+                 "length of 4 bytes differs from the index, which has 2; build the index again"));
+  o = co_await outcome_of(read_at(*file, 1));
+  CHECK(o.code == errc::data_loss);
 }
 
 // --------------------------------------------------------------------------------------- by offset
@@ -310,7 +271,7 @@ task<texts> read_rest(leat::tfrecord_reader& reader) {
 }
 
 // Unlike leat, TensorFlow's sequential reader refuses to seek backwards.
-TEST_CASE("tfrecord_reader: seeks to the offset of any record, forwards and backwards", "[io]") {
+TEST_CASE("tfrecord_reader: seeks to the offset of any record, forwards and backwards") {
   const temp_dir dir;
   texts records;
   for (int i = 0; i < 10; ++i) records.push_back(std::to_string(i) + ".");
@@ -327,8 +288,7 @@ TEST_CASE("tfrecord_reader: seeks to the offset of any record, forwards and back
       leat::record_batch batch;
       for (const std::uint64_t i : indices{3, 8, 0, 9}) {
         reader->seek(index[i].offset, i);
-        const bool more = co_await reader->read_batch(batch);
-        REQUIRE(more);
+        REQUIRE(co_await reader->read_batch(batch));
         CHECK(leat::as_text(batch[0]) == all[static_cast<std::size_t>(i)]);
         CHECK(batch.position(0).index == i);
         const std::uint64_t next = batch.position(0).offset + batch[0].size() + 16;
@@ -337,8 +297,7 @@ TEST_CASE("tfrecord_reader: seeks to the offset of any record, forwards and back
       for (const std::uint64_t beyond : indices{0, 5}) {
         reader->seek(index.fingerprint().size + beyond, all.size());
         for (int again = 0; again < 2; ++again) {
-          const bool more = co_await reader->read_batch(batch);
-          CHECK_FALSE(more);
+          CHECK_FALSE(co_await reader->read_batch(batch));
         }
       }
     }(path, records, chunk));
@@ -350,7 +309,7 @@ TEST_CASE("tfrecord_reader: seeks to the offset of any record, forwards and back
 const leat::sim::fault_rates passing{
     .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .cancelled_late = 0.1, .slow = 0.05};
 
-TEST_CASE("tfrecord_file: reads the same records for any behaviour of the device", "[io]") {
+TEST_CASE("tfrecord_file: reads the same records for any behaviour of the device") {
   const texts records = numbered(500, 8000);
   const std::string bytes = framed(records);
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
@@ -374,7 +333,7 @@ TEST_CASE("tfrecord_file: reads the same records for any behaviour of the device
   }
 }
 
-TEST_CASE("tfrecord_file: rereads a record after a transient error, or reports it", "[io]") {
+TEST_CASE("tfrecord_file: rereads a record after a transient error, or reports it") {
   const texts records = numbered(100, 2000);
   std::size_t healed = 0;
   std::size_t told = 0;
@@ -399,7 +358,7 @@ TEST_CASE("tfrecord_file: rereads a record after a transient error, or reports i
   CHECK(told > 5);
 }
 
-TEST_CASE("tfrecord_file: reports a failed system call and stays usable, for every call", "[io]") {
+TEST_CASE("tfrecord_file: reports a failed system call and stays usable, for every call") {
   const texts records = numbered(100, 20'000);
   const std::string bytes = framed(records);
   std::size_t failed = 0;
@@ -434,8 +393,7 @@ TEST_CASE("tfrecord_file: reports a failed system call and stays usable, for eve
   CHECK(failed > 5);
 }
 
-TEST_CASE("tfrecord_file: a stop at any point ends the read, and the next read is complete",
-          "[io]") {
+TEST_CASE("tfrecord_file: a stop at any point ends the read, and the next read is complete") {
   const texts records = numbered(200, 20'000);
   const std::string bytes = framed(records);
   std::size_t stopped = 0;
@@ -467,7 +425,7 @@ TEST_CASE("tfrecord_file: a stop at any point ends the read, and the next read i
   CHECK(stopped >= leat_test::scaled_count(20));
 }
 
-TEST_CASE("tfrecord_file: reports a file that becomes shorter", "[io]") {
+TEST_CASE("tfrecord_file: reports a file that becomes shorter") {
   const texts records = numbered(100, 1000);
   const std::string bytes = framed(records);
   world w(3);

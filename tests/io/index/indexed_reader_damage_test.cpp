@@ -1,19 +1,14 @@
 // An indexed_reader and records that it cannot deliver.
 
 #include <algorithm>
-#include <chrono>
 #include <set>
-
-#include <catch2/catch.hpp>
 
 #include "io/index/indexed_reader_support.hpp"
 #include "leat/base/permutation.hpp"
 #include "leat/io/reader/quarantine_log.hpp"
 #include "support/effort.hpp"
-#include "support/refusal.hpp"
 
 using namespace indexed_reader_test;
-using leat_test::contains;
 using leat_test::scaled_count;
 
 namespace indexed_reader_damage_test {
@@ -60,7 +55,7 @@ numbers order_without(const numbers& left_out) {
   return all;
 }
 
-TEST_CASE("indexed_reader: delivers the records before a corrupt one, then reports it", "[io]") {
+TEST_CASE("indexed_reader: delivers the records before a corrupt one, then reports it") {
   for (std::uint64_t global_index = 0; global_index < records; ++global_index) {
     in_world([&](world& w) -> task<> {
       const data d = make_damaged(w, numbers{global_index});
@@ -83,7 +78,7 @@ TEST_CASE("indexed_reader: delivers the records before a corrupt one, then repor
   }
 }
 
-TEST_CASE("indexed_reader: skips and reports corrupt records", "[io]") {
+TEST_CASE("indexed_reader: skips and reports corrupt records") {
   for (const auto policy :
        {leat::corruption_policy::skip_record, leat::corruption_policy::resync}) {
     in_world([&](world& w) -> task<> {
@@ -115,7 +110,7 @@ TEST_CASE("indexed_reader: skips and reports corrupt records", "[io]") {
   }
 }
 
-TEST_CASE("indexed_reader: skips a batch of corrupt records up to max_reports", "[io]") {
+TEST_CASE("indexed_reader: skips a batch of corrupt records up to max_reports") {
   in_world([](world& w) -> task<> {
     numbers damaged;
     for (std::uint64_t i = 10; i < 33; ++i) damaged.push_back(leat::permutation(records, seed)[i]);
@@ -138,7 +133,7 @@ TEST_CASE("indexed_reader: skips a batch of corrupt records up to max_reports", 
   });
 }
 
-TEST_CASE("indexed_reader: a record above the limit is refused without being read", "[io]") {
+TEST_CASE("indexed_reader: a record above the limit is refused without being read") {
   in_world([](world& w) -> task<> {
     data d = data::make(w, numbers{20, 40});
     d.records[30] = std::string(5000, 'x');
@@ -162,7 +157,7 @@ TEST_CASE("indexed_reader: a record above the limit is refused without being rea
   });
 }
 
-TEST_CASE("indexed_reader: reports a file that was replaced after it was indexed", "[io]") {
+TEST_CASE("indexed_reader: reports a file that was replaced after it was indexed") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, numbers{20, 40});
     leat::tfrecord_index_builder builder;
@@ -190,7 +185,7 @@ TEST_CASE("indexed_reader: reports a file that was replaced after it was indexed
   });
 }
 
-TEST_CASE("indexed_reader: delivers a record after a transient error", "[io]") {
+TEST_CASE("indexed_reader: delivers a record after a transient error") {
   std::uint64_t transient = 0;
   std::uint64_t told = 0;
   for (std::uint64_t s = 0; s < scaled_count(200); ++s) {
@@ -227,7 +222,7 @@ TEST_CASE("indexed_reader: delivers a record after a transient error", "[io]") {
   CHECK(told > scaled_count(20));
 }
 
-TEST_CASE("indexed_reader: reports a failed system call and stays usable, for every call", "[io]") {
+TEST_CASE("indexed_reader: reports a failed system call and stays usable, for every call") {
   std::size_t failed = 0;
   bool reached = true;
   for (std::uint64_t n = 1; reached; ++n) {
@@ -255,7 +250,7 @@ TEST_CASE("indexed_reader: reports a failed system call and stays usable, for ev
   CHECK(failed > 5);
 }
 
-TEST_CASE("indexed_reader: reports a file that becomes shorter", "[io]") {
+TEST_CASE("indexed_reader: reports a file that becomes shorter") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, numbers{20, 40});
     const auto reader = co_await open(d, one_epoch(leat::corruption_policy::skip_record));

@@ -3,27 +3,19 @@
 #include "leat/io/index/indexed_reader.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <fstream>
 
-#include <catch2/catch.hpp>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "io/file/open_file_cache.hpp"
 #include "io/index/indexed_reader_support.hpp"
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "support/child_process.hpp"
 #include "support/effort.hpp"
-#include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
 using namespace indexed_reader_test;
-using leat_test::contains;
 using leat_test::scaled_count;
 
 namespace indexed_reader_files_test {
@@ -47,7 +39,7 @@ task<> read_unlimited(const data& d, std::uint64_t epochs, reading& to) {
   co_await read(*reader, d, to);
 }
 
-TEST_CASE("indexed_reader: never has more files open than max_open_files", "[io]") {
+TEST_CASE("indexed_reader: never has more files open than max_open_files") {
   for (std::uint64_t seed = 0; seed < scaled_count(60); ++seed) {
     in_world(
         [](world& w) -> task<> {
@@ -75,7 +67,7 @@ TEST_CASE("indexed_reader: never has more files open than max_open_files", "[io]
   }
 }
 
-TEST_CASE("indexed_reader: reads a thousand shards with at most 32 open files", "[io]") {
+TEST_CASE("indexed_reader: reads a thousand shards with at most 32 open files") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, numbers(1000, 2), 20);
     indexed_reader_options o = with_files(32, 1);
@@ -95,7 +87,7 @@ TEST_CASE("indexed_reader: reads a thousand shards with at most 32 open files", 
   });
 }
 
-TEST_CASE("indexed_reader: keeps fewer files open if descriptors are short", "[io]") {
+TEST_CASE("indexed_reader: keeps fewer files open if descriptors are short") {
   for (std::uint64_t seed = 0; seed < scaled_count(60); ++seed) {
     in_world(
         [](world& w) -> task<> {
@@ -109,7 +101,7 @@ TEST_CASE("indexed_reader: keeps fewer files open if descriptors are short", "[i
   }
 }
 
-TEST_CASE("indexed_reader: reopens files after stops and leaves none open", "[io]") {
+TEST_CASE("indexed_reader: reopens files after stops and leaves none open") {
   std::size_t stops = 0;
   for (std::uint64_t seed = 0; seed < scaled_count(100); ++seed) {
     in_world(
@@ -156,7 +148,7 @@ task<> check_records(leat::tfrecord_file& file, const data& d, std::uint64_t fir
   REQUIRE(leat::as_text(all[0]) == d.records[static_cast<std::size_t>(first)]);
 }
 
-TEST_CASE("indexed_reader: files() can be read at any time, even if they are closed", "[io]") {
+TEST_CASE("indexed_reader: files() can be read at any time, even if they are closed") {
   for (std::uint64_t seed = 0; seed < scaled_count(60); ++seed) {
     in_world(
         [](world& w) -> task<> {
@@ -182,7 +174,7 @@ TEST_CASE("indexed_reader: files() can be read at any time, even if they are clo
   }
 }
 
-TEST_CASE("indexed_reader: a file that was replaced while it was closed is refused", "[io]") {
+TEST_CASE("indexed_reader: a file that was replaced while it was closed is refused") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, numbers{3, 3, 3});
     indexed_reader_options o = with_files(1);
@@ -200,8 +192,7 @@ TEST_CASE("indexed_reader: a file that was replaced while it was closed is refus
                      "/1.tfrecord: file was changed or replaced after the reader opened "
                      "it"));
     }
-    const outcome alone = co_await outcome_of(check_records(*reader->files()[1], d, 3));
-    CHECK(alone.code == errc::failed_precondition);
+    CHECK(co_await code_of(check_records(*reader->files()[1], d, 3)) == errc::failed_precondition);
     co_await leat::remove_file(d.paths[1]);
     const outcome gone = co_await outcome_of(read(*reader, d, all, 1));
     CHECK(gone.code == errc::not_found);
@@ -225,7 +216,7 @@ void replace_unnoticed(const std::string& path, const std::string& bytes) {
   REQUIRE(after.st_mtim.tv_nsec == before.st_mtim.tv_nsec);
 }
 
-TEST_CASE("indexed_reader: refuses a replaced file of equal size and time", "[io]") {
+TEST_CASE("indexed_reader: refuses a replaced file of equal size and time") {
   const temp_dir dir;
   data d;
   for (const char* record : {"first", "second"}) {
@@ -249,7 +240,7 @@ TEST_CASE("indexed_reader: refuses a replaced file of equal size and time", "[io
                  d.paths[1] + ": file was changed or replaced after the reader opened it"));
 }
 
-TEST_CASE("indexed_reader: ignores inodes on file systems that number files on lookup", "[io]") {
+TEST_CASE("indexed_reader: ignores inodes on file systems that number files on lookup") {
   const temp_dir dir;
   struct statfs on{};
   REQUIRE(::statfs(dir.path().c_str(), &on) == 0);
@@ -263,13 +254,11 @@ TEST_CASE("indexed_reader: ignores inodes on file systems that number files on l
   }
 }
 
-TEST_CASE("indexed_reader: refuses max_open_files of 0", "[io]") {
+TEST_CASE("indexed_reader: refuses max_open_files of 0") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, numbers{3});
-    const outcome refused = co_await outcome_of(
-        [](const data& of) -> task<> { static_cast<void>(co_await open(of, with_files(0))); }(d));
-    CHECK(refused.code == errc::invalid_argument);
-    CHECK(contains(refused.text, "max_open_files is 0, must be 1 or more"));
+    CHECK(contains(co_await message_of(open(d, with_files(0)), errc::invalid_argument),
+                   "max_open_files is 0, must be 1 or more"));
   });
 }
 
@@ -280,7 +269,7 @@ task<std::size_t> count_records(const data& d) {
   co_return all.global_indexes.size();
 }
 
-TEST_CASE("indexed_reader: a thousand real shards with few descriptors", "[io]") {
+TEST_CASE("indexed_reader: a thousand real shards with few descriptors") {
   const temp_dir dir;
   data d;
   for (int file = 0; file < 1000; ++file) {

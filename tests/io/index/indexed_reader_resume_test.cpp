@@ -4,18 +4,14 @@
 #include <algorithm>
 #include <functional>
 
-#include <catch2/catch.hpp>
-
 #include "io/index/indexed_reader_support.hpp"
 #include "support/effort.hpp"
-#include "support/refusal.hpp"
 
 using namespace indexed_reader_test;
 using leat::epoch_fingerprint;
 using leat::indexed_reader_state;
 using leat::shard_by;
 using leat::shard_remainder;
-using leat_test::contains;
 
 namespace indexed_reader_resume_test {
 
@@ -59,7 +55,7 @@ task<> read_fingerprints(const data& d, indexed_reader_options o, std::string st
   state_after = reader->serialize_state();
 }
 
-TEST_CASE("indexed_reader: a state of any batch resumes identically in a new reader", "[io]") {
+TEST_CASE("indexed_reader: a state of any batch resumes identically in a new reader") {
   for (const shard_by by : {shard_by::records, shard_by::files}) {
     for (const auto last :
          {shard_remainder::keep, shard_remainder::drop, shard_remainder::repeat}) {
@@ -92,7 +88,7 @@ TEST_CASE("indexed_reader: a state of any batch resumes identically in a new rea
   }
 }
 
-TEST_CASE("indexed_reader: all ranks together read each record once, by the fingerprint", "[io]") {
+TEST_CASE("indexed_reader: all ranks together read each record once, by the fingerprint") {
   for (std::uint64_t world_size = 1; world_size <= 4; ++world_size) {
     for (const shard_by by : {shard_by::records, shard_by::files}) {
       in_world([&](world& w) -> task<> {
@@ -113,8 +109,7 @@ TEST_CASE("indexed_reader: all ranks together read each record once, by the fing
   }
 }
 
-TEST_CASE("indexed_reader: equal ranks return the same number of records and count the rest",
-          "[io]") {
+TEST_CASE("indexed_reader: equal ranks return the same number of records and count the rest") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, files);
     for (const shard_by by : {shard_by::records, shard_by::files}) {
@@ -144,7 +139,7 @@ TEST_CASE("indexed_reader: equal ranks return the same number of records and cou
   });
 }
 
-TEST_CASE("indexed_reader: another number of ranks resumes from the state of any rank", "[io]") {
+TEST_CASE("indexed_reader: another number of ranks resumes from the state of any rank") {
   for (std::uint64_t before = 1; before <= 4; ++before) {
     for (std::uint64_t after = 1; after <= 5; ++after) {
       in_world([&](world& w) -> task<> {
@@ -178,8 +173,7 @@ TEST_CASE("indexed_reader: another number of ranks resumes from the state of any
   }
 }
 
-TEST_CASE("indexed_reader: with shard_by::files another number of ranks resumes from all states",
-          "[io]") {
+TEST_CASE("indexed_reader: with shard_by::files another number of ranks resumes from all states") {
   for (std::uint64_t before = 1; before <= 3; ++before) {
     for (std::uint64_t after = 1; after <= 4; ++after) {
       in_world([&](world& w) -> task<> {
@@ -234,19 +228,13 @@ TEST_CASE("indexed_reader: with shard_by::files another number of ranks resumes 
 // Returns the refusal of a state, and checks that the reader is unchanged.
 std::string refusal_of(indexed_reader& reader, const std::string& state, errc expected) {
   const std::string before = reader.serialize_state();
-  std::string said;
-  try {
-    reader.restore_state(state);
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == expected);
-    said = leat_test::without_code_message(e);
-  }
+  const std::string said =
+      leat_test::plain_message_of([&] { reader.restore_state(state); }, expected);
   CHECK(reader.serialize_state() == before);
   return said;
 }
 
-TEST_CASE("indexed_reader: refuses a state of other files or orders and names the difference",
-          "[io]") {
+TEST_CASE("indexed_reader: refuses a state of other files or orders and names the difference") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, files);
     indexed_reader_options by_files = some_epochs(2);
@@ -282,7 +270,7 @@ TEST_CASE("indexed_reader: refuses a state of other files or orders and names th
   });
 }
 
-TEST_CASE("indexed_reader: a restored reader counts num_epochs from the first epoch", "[io]") {
+TEST_CASE("indexed_reader: a restored reader counts num_epochs from the first epoch") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, files);
     constexpr std::uint64_t most = 4;
@@ -315,7 +303,7 @@ TEST_CASE("indexed_reader: a restored reader counts num_epochs from the first ep
   });
 }
 
-TEST_CASE("indexed_reader: refuses a state if a file has changed", "[io]") {
+TEST_CASE("indexed_reader: refuses a state if a file has changed") {
   in_world([](world& w) -> task<> {
     data d = data::make(w, files);
     std::string state;
@@ -336,7 +324,7 @@ TEST_CASE("indexed_reader: refuses a state if a file has changed", "[io]") {
   });
 }
 
-TEST_CASE("indexed_reader_state: refuses invalid bytes", "[io]") {
+TEST_CASE("indexed_reader_state: refuses invalid bytes") {
   indexed_reader_state s;
   s.epoch = 3;
   s.position = 4;
@@ -381,18 +369,12 @@ TEST_CASE("indexed_reader_state: refuses invalid bytes", "[io]") {
   }
 }
 
-TEST_CASE("indexed_reader_state: refuses a later version as unimplemented", "[io]") {
+TEST_CASE("indexed_reader_state: refuses a later version as unimplemented") {
   std::string bytes = indexed_reader_state{}.to_bytes();
   REQUIRE(bytes.substr(0, 2) == "\x08\x01");
   bytes[1] = 2;
-  std::string said;
-  try {
-    static_cast<void>(indexed_reader_state::from_bytes(bytes + "\x7A\x01x", "r"));
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == errc::unimplemented);
-    said = e.what();
-  }
-  CHECK(contains(said, "it has version 2, but this program reads version 1"));
+  CHECK_FAILS(errc::unimplemented, "it has version 2, but this program reads version 1",
+              indexed_reader_state::from_bytes(bytes + "\x7A\x01x", "r"));
 }
 
 }  // namespace indexed_reader_resume_test

@@ -1,30 +1,22 @@
 #pragma once
 
 #include <functional>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
 #include "leat/codec/checksum/epoch_fingerprint.hpp"
 #include "leat/io/index/indexed_reader.hpp"
 #include "leat/sim/world/world.hpp"
-#include "support/outcome_of.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_bytes.hpp"
 #include "support/records/record_files.hpp"
 
 // Common parts of the tests of indexed_reader.
 namespace indexed_reader_test {
 
-using leat::errc;
 using leat::indexed_reader;
 using leat::indexed_reader_options;
-using leat::task;
 using leat::sim::world;
 using leat_test::outcome;
-using leat_test::outcome_of;
 using leat_test::texts;
 using numbers = std::vector<std::uint64_t>;
 

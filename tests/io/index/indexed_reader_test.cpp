@@ -3,23 +3,14 @@
 #include "leat/io/index/indexed_reader.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 
-#include <catch2/catch.hpp>
-
 #include "io/index/indexed_reader_support.hpp"
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
 #include "leat/base/permutation.hpp"
 #include "support/effort.hpp"
-#include "support/error_of.hpp"
-#include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
 using namespace indexed_reader_test;
-using leat_test::contains;
 using leat_test::scaled_count;
 
 namespace indexed_reader_test {
@@ -44,7 +35,7 @@ numbers expected_order(std::uint64_t records, std::uint64_t seed, std::uint64_t 
   return all;
 }
 
-TEST_CASE("indexed_reader: each epoch is a permutation of all records of all files", "[io]") {
+TEST_CASE("indexed_reader: each epoch is a permutation of all records of all files") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, three_files);
     const auto reader = co_await open(d, some_epochs(3));
@@ -58,21 +49,18 @@ TEST_CASE("indexed_reader: each epoch is a permutation of all records of all fil
     CHECK(reader->statistics().records == 3 * 137);
     leat::record_selection batch;
     for (int again = 0; again < 2; ++again) {
-      const bool more = co_await reader->read_batch(batch);
-      CHECK_FALSE(more);
+      CHECK_FALSE(co_await reader->read_batch(batch));
     }
   });
 }
 
-TEST_CASE("indexed_reader: returns the position of each record", "[io]") {
+TEST_CASE("indexed_reader: returns the position of each record") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, three_files);
     const auto reader = co_await open(d, some_epochs(1));
     const numbers firsts = {0, 40, 40, 47};
     leat::record_selection batch;
-    for (;;) {
-      const bool more = co_await reader->read_batch(batch);
-      if (!more) break;
+    while (co_await reader->read_batch(batch)) {
       REQUIRE(batch.size() <= 16);
       for (std::size_t i = 0; i < batch.size(); ++i) {
         const leat::record_position p = batch.position(i);
@@ -84,7 +72,7 @@ TEST_CASE("indexed_reader: returns the position of each record", "[io]") {
   });
 }
 
-TEST_CASE("indexed_reader: reads in the order of the files without shuffle", "[io]") {
+TEST_CASE("indexed_reader: reads in the order of the files without shuffle") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, three_files);
     indexed_reader_options o = some_epochs(2);
@@ -98,7 +86,7 @@ TEST_CASE("indexed_reader: reads in the order of the files without shuffle", "[i
   });
 }
 
-TEST_CASE("indexed_reader: returns the same batches for any behaviour of the device", "[io]") {
+TEST_CASE("indexed_reader: returns the same batches for any behaviour of the device") {
   std::vector<numbers> sizes;  // sizes of the batches for each read-ahead
   for (std::uint64_t seed = 0; seed < scaled_count(100); ++seed) {
     in_world(
@@ -113,9 +101,7 @@ TEST_CASE("indexed_reader: returns the same batches for any behaviour of the dev
           numbers batches;
           leat::record_selection batch;
           leat::record_selection kept;  // a copy keeps its records
-          for (;;) {
-            const bool more = co_await reader->read_batch(batch);
-            if (!more) break;
+          while (co_await reader->read_batch(batch)) {
             add_batch(all, *reader, batch, d);
             batches.push_back(batch.size());
             if (w.random().uniform_below(3) == 0) kept = batch;
@@ -132,7 +118,7 @@ TEST_CASE("indexed_reader: returns the same batches for any behaviour of the dev
   }
 }
 
-TEST_CASE("indexed_reader: a stop at any point loses no record", "[io]") {
+TEST_CASE("indexed_reader: a stop at any point loses no record") {
   std::size_t stops = 0;
   for (std::uint64_t seed = 0; seed < scaled_count(200); ++seed) {
     in_world(
@@ -159,7 +145,7 @@ TEST_CASE("indexed_reader: a stop at any point loses no record", "[io]") {
   CHECK(stops > scaled_count(200));
 }
 
-TEST_CASE("indexed_reader: can be destroyed while it reads", "[io]") {
+TEST_CASE("indexed_reader: can be destroyed while it reads") {
   for (std::uint64_t seed = 0; seed < scaled_count(100); ++seed) {
     in_world(
         [](world& w) -> task<> {
@@ -180,7 +166,7 @@ TEST_CASE("indexed_reader: can be destroyed while it reads", "[io]") {
   }
 }
 
-TEST_CASE("indexed_reader: batches and reads ahead stay within max_bytes", "[io]") {
+TEST_CASE("indexed_reader: batches and reads ahead stay within max_bytes") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, numbers{50, 50}, 3000);
     indexed_reader_options o = some_epochs(1);
@@ -191,9 +177,7 @@ TEST_CASE("indexed_reader: batches and reads ahead stay within max_bytes", "[io]
     std::size_t batches = 0;
     std::size_t alone = 0;
     reading all;
-    for (;;) {
-      const bool more = co_await reader->read_batch(batch);
-      if (!more) break;
+    while (co_await reader->read_batch(batch)) {
       add_batch(all, *reader, batch, d);
       std::size_t size = 0;
       for (const leat::byte_view r : batch) size += r.size() + leat::tfrecord_overhead;
@@ -204,9 +188,7 @@ TEST_CASE("indexed_reader: batches and reads ahead stay within max_bytes", "[io]
     CHECK(batches > 30);
     o.max_bytes = 1;  // one record at a time
     const auto least = co_await open(d, o);
-    for (;;) {
-      const bool more = co_await least->read_batch(batch);
-      if (!more) break;
+    while (co_await least->read_batch(batch)) {
       REQUIRE(batch.size() == 1);
       ++alone;
     }
@@ -214,20 +196,18 @@ TEST_CASE("indexed_reader: batches and reads ahead stay within max_bytes", "[io]
   });
 }
 
-TEST_CASE("indexed_reader: files without records", "[io]") {
+TEST_CASE("indexed_reader: files without records") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, numbers{0, 0});
     indexed_reader_options o;  // infinite epochs
     const auto reader = co_await open(d, o);
     leat::record_selection batch;
-    const bool more = co_await reader->read_batch(batch);
-    CHECK_FALSE(more);
+    CHECK_FALSE(co_await reader->read_batch(batch));
     CHECK(reader->size() == 0);
   });
 }
 
-TEST_CASE("indexed_reader: without a seed each reader has its own order and returns its seed",
-          "[io]") {
+TEST_CASE("indexed_reader: without a seed each reader has its own order and returns its seed") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, three_files);
     indexed_reader_options o = some_epochs(1);
@@ -244,7 +224,7 @@ TEST_CASE("indexed_reader: without a seed each reader has its own order and retu
   });
 }
 
-TEST_CASE("indexed_reader: refuses invalid options before it opens a file", "[io]") {
+TEST_CASE("indexed_reader: refuses invalid options before it opens a file") {
   const auto said = [](const std::function<void(indexed_reader_options&)>& change) {
     std::string text;
     in_world([&](world& w) -> task<> {
@@ -253,13 +233,8 @@ TEST_CASE("indexed_reader: refuses invalid options before it opens a file", "[io
       data d;
       d.paths.push_back("/missing");
       const auto calls = w.files().calls();
-      const outcome r =
-          co_await outcome_of([](const data& of, indexed_reader_options how) -> task<> {
-            static_cast<void>(co_await open(of, std::move(how)));
-          }(d, o));
-      CHECK(r.code == errc::invalid_argument);
+      text = co_await message_of(open(d, o), errc::invalid_argument);
       CHECK(w.files().calls() == calls);
-      text = r.text;
     });
     return text;
   };
@@ -271,43 +246,31 @@ TEST_CASE("indexed_reader: refuses invalid options before it opens a file", "[io
                  "use corruption_policy::skip_record"));
 }
 
-TEST_CASE("indexed_reader: refuses no files, and more ranks than records or files", "[io]") {
+TEST_CASE("indexed_reader: refuses no files, and more ranks than records or files") {
   in_world([](world& w) -> task<> {
     const data d = data::make(w, numbers{2, 0, 1});
-    const auto said = [](const data& of, indexed_reader_options o) -> task<std::string> {
-      const outcome r =
-          co_await outcome_of([](const data& files, indexed_reader_options how) -> task<> {
-            static_cast<void>(co_await open(files, std::move(how)));
-          }(of, std::move(o)));
-      CHECK(r.code == errc::invalid_argument);
-      co_return r.text;
-    };
+    const data no_files;
     indexed_reader_options o;
-    std::string text = co_await said(data{}, o);
+    std::string text = co_await message_of(open(no_files, o), errc::invalid_argument);
     CHECK(contains(text, "indexed_reader: no files"));
     o.world.world_size = 4;
-    text = co_await said(d, o);
+    text = co_await message_of(open(d, o), errc::invalid_argument);
     CHECK(
         contains(text, "3 records for 4 ranks, so a rank would have no records: use fewer ranks"));
     o.world.world_size = 3;
     o.shard.by = leat::shard_by::files;
-    text = co_await said(d, o);
+    text = co_await message_of(open(d, o), errc::invalid_argument);
     CHECK(contains(text, "indexed_reader: 2 files with records for 3 ranks"));
     CHECK(contains(text, "use shard_by::records"));
     o = {.world = {.rank = 1, .world_size = 2}};
     const auto reader = co_await open(d, o);
     leat::record_selection batch;
-    const outcome r =
-        co_await outcome_of([](indexed_reader& from, leat::record_selection& to) -> task<> {
-          const bool more = co_await from.read_batch(to);
-          FAIL("an order of its own was read: " << more);
-        }(*reader, batch));
-    CHECK(r.code == errc::invalid_argument);
-    CHECK(contains(r.text, "set the same seed in all ranks"));
+    text = co_await message_of(reader->read_batch(batch), errc::invalid_argument);
+    CHECK(contains(text, "set the same seed in all ranks"));
   });
 }
 
-TEST_CASE("indexed_reader: reads real files in the page cache", "[io]") {
+LEAT_REAL_TIME_TEST("indexed_reader: reads real files in the page cache") {
   const temp_dir dir;
   data d;
   for (int file = 0; file < 3; ++file) {
@@ -318,12 +281,10 @@ TEST_CASE("indexed_reader: reads real files in the page cache", "[io]") {
     }
     d.paths.push_back(dir.write("f" + std::to_string(file), leat_test::framed(records)));
   }
-  leat::block_on([](const data& of) -> task<> {
-    const auto reader = co_await open(of, some_epochs(2));
-    reading all;
-    co_await read(*reader, of, all);
-    CHECK(all.global_indexes == expected_order(1500, 17, 2));
-  }(d));
+  const auto reader = co_await open(d, some_epochs(2));
+  reading all;
+  co_await read(*reader, d, all);
+  CHECK(all.global_indexes == expected_order(1500, 17, 2));
 }
 
 }  // namespace indexed_reader_test

@@ -2,27 +2,21 @@
 
 #include "leat/io/reader/tfrecord_reader.hpp"
 
-#include <cstdint>
 #include <filesystem>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/block_on.hpp"
 #include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/io/writer/sharded_tfrecord_writer.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/hex.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_bytes.hpp"
 #include "support/records/record_files.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tfrecord_file_test {
 
-using leat::errc;
-using leat::task;
 using leat_test::texts;
 
 task<> write_all(std::string path, texts records) {
@@ -38,8 +32,7 @@ task<std::pair<std::size_t, std::string>> read_until_error(std::string path,
   std::size_t count = 0;
   std::string what = "no error";
   try {
-    for (bool more = true; more;) {
-      more = co_await reader->read_batch(batch);
+    while (co_await reader->read_batch(batch)) {
       count += batch.size();
     }
   } catch (const leat::failure& e) {
@@ -69,7 +62,7 @@ std::string sample_file(const temp_dir& dir) {
   return path;
 }
 
-TEST_CASE("tfrecord_reader: reads what tfrecord_writer wrote, with every chunk size", "[io]") {
+TEST_CASE("tfrecord_reader: reads what tfrecord_writer wrote, with every chunk size") {
   const temp_dir dir;
   const std::string path = sample_file(dir);
   CHECK(std::filesystem::file_size(path) == 5 + 0 + 1000 + 7 + 4 * 16);
@@ -80,7 +73,7 @@ TEST_CASE("tfrecord_reader: reads what tfrecord_writer wrote, with every chunk s
   }
 }
 
-TEST_CASE("tfrecord_reader: a record has a position", "[io]") {
+TEST_CASE("tfrecord_reader: a record has a position") {
   const temp_dir dir;
   leat::block_on([](std::string p) -> task<> {
     auto reader = co_await leat::tfrecord_reader::open(p);
@@ -93,7 +86,7 @@ TEST_CASE("tfrecord_reader: a record has a position", "[io]") {
   }(sample_file(dir)));
 }
 
-TEST_CASE("tfrecord_reader: every truncation is an error at its record", "[io]") {
+TEST_CASE("tfrecord_reader: every truncation is an error at its record") {
   const temp_dir dir;
   const std::string path = sample_file(dir);
   const std::string whole = temp_dir::read(path);
@@ -108,27 +101,27 @@ TEST_CASE("tfrecord_reader: every truncation is an error at its record", "[io]")
       REQUIRE(what == "no error");
       continue;
     }
-    REQUIRE(what.find("record " + std::to_string(records) + " at offset " +
-                      std::to_string(ends[records])) != std::string::npos);
-    REQUIRE(what.find("truncated") != std::string::npos);
+    REQUIRE(contains(
+        what, "record " + std::to_string(records) + " at offset " + std::to_string(ends[records])));
+    REQUIRE(contains(what, "truncated"));
     const auto [tolerated, none] = read_bytes(cut, {.tolerate_truncated_tail = true});
     REQUIRE(tolerated == records);
     REQUIRE(none == "no error");
   }
 }
 
-TEST_CASE("tfrecord_reader: reports position and checksums of a corrupt record", "[io]") {
+TEST_CASE("tfrecord_reader: reports position and checksums of a corrupt record") {
   const temp_dir dir;
   std::string bytes = temp_dir::read(sample_file(dir));
   bytes[40 + 20] ^= 1;
   const auto [count, what] =
       leat::block_on(read_until_error(dir.write("damaged", bytes), {}, errc::data_loss));
   CHECK(count == 2);
-  CHECK(what.find("damaged, record 2 at offset 37: checksum of the payload") != std::string::npos);
-  CHECK(what.find("expected 0x") != std::string::npos);
+  CHECK(contains(what, "damaged, record 2 at offset 37: checksum of the payload"));
+  CHECK(contains(what, "expected 0x"));
 }
 
-TEST_CASE("tfrecord_reader: keys are offsets, and the end repeats", "[io]") {
+TEST_CASE("tfrecord_reader: keys are offsets, and the end repeats") {
   const temp_dir dir;
   for (const texts& records : {texts{"foo", "bar", "", "xxxx"}, texts{}}) {
     const std::string f = dir / "f";
@@ -139,8 +132,7 @@ TEST_CASE("tfrecord_reader: keys are offsets, and the end repeats", "[io]") {
       leat::record_batch batch;
       texts found;
       texts keys;
-      for (bool more = true; more;) {
-        more = co_await reader->read_batch(batch);
+      while (co_await reader->read_batch(batch)) {
         for (std::size_t i = 0; i < batch.size(); ++i) {
           found.emplace_back(leat::as_text(batch[i]));
           keys.push_back(reader->key(batch.position(i)));
@@ -150,13 +142,12 @@ TEST_CASE("tfrecord_reader: keys are offsets, and the end repeats", "[io]") {
       if (!expected.empty()) {
         CHECK(keys == texts{path + ":0", path + ":19", path + ":38", path + ":54"});
       }
-      const bool more = co_await reader->read_batch(batch);
-      CHECK_FALSE(more);
+      CHECK_FALSE(co_await reader->read_batch(batch));
     }(f, records));
   }
 }
 
-TEST_CASE("tfrecord_reader: reads a hundred thousand records", "[io]") {
+TEST_CASE("tfrecord_reader: reads a hundred thousand records") {
   const temp_dir dir;
   texts records;
   for (int i = 0; i < 100'000; ++i) records.push_back(std::to_string(i) + ".");
@@ -167,7 +158,7 @@ TEST_CASE("tfrecord_reader: reads a hundred thousand records", "[io]") {
   CHECK(found == records);
 }
 
-TEST_CASE("tfrecord_reader: refuses the corrupt files of TensorFlow at record 0", "[io]") {
+TEST_CASE("tfrecord_reader: refuses the corrupt files of TensorFlow at record 0") {
   struct damaged {
     const char* id;
     std::string bytes;
@@ -190,27 +181,27 @@ TEST_CASE("tfrecord_reader: refuses the corrupt files of TensorFlow at record 0"
     INFO(d.id);
     const auto [count, what] = read_bytes(d.bytes, {});  // expects data_loss
     CHECK(count == 0);
-    CHECK(what.find("record 0 at offset 0: " + std::string(d.what)) != std::string::npos);
+    CHECK(contains(what, "record 0 at offset 0: " + std::string(d.what)));
   }
 }
 
-TEST_CASE("tfrecord_reader: names a file of another format", "[io]") {
+TEST_CASE("tfrecord_reader: names a file of another format") {
   const temp_dir dir;
   const auto [count, what] = leat::block_on(
       read_until_error(dir.write("text", std::string(100, 'a')), {}, errc::data_loss));
   CHECK(count == 0);
-  CHECK(what.find("or not a TFRecord file") != std::string::npos);
+  CHECK(contains(what, "or not a TFRecord file"));
 }
 
-TEST_CASE("tfrecord_reader: a record above the limit is refused", "[io]") {
+TEST_CASE("tfrecord_reader: a record above the limit is refused") {
   const temp_dir dir;
   const auto [count, what] = leat::block_on(
       read_until_error(sample_file(dir), {.max_record_size = 500}, errc::resource_exhausted));
   CHECK(count == 2);
-  CHECK(what.find("max_record_size") != std::string::npos);
+  CHECK(contains(what, "max_record_size"));
 }
 
-TEST_CASE("tfrecord_reader: a crafted length allocates no memory", "[io]") {
+TEST_CASE("tfrecord_reader: a crafted length allocates no memory") {
   const temp_dir dir;
   const std::uint64_t lengths[] = {std::uint64_t{1} << 30, std::uint64_t{1} << 31,
                                    std::uint64_t{1} << 62, std::uint64_t{1} << 63,
@@ -223,84 +214,60 @@ TEST_CASE("tfrecord_reader: a crafted length allocates no memory", "[io]") {
       const auto [count, what] = leat::block_on(read_until_error(path, options, errc::data_loss));
       INFO(length << " " << limit << ": " << what);
       CHECK(count == 0);
-      CHECK(what.find(path) != std::string::npos);
+      CHECK(contains(what, path));
     }
   }
 }
 
-TEST_CASE("tfrecord_reader: a length of 2^63-1 in a file of 12 bytes is corruption", "[io]") {
+TEST_CASE("tfrecord_reader: a length of 2^63-1 in a file of 12 bytes is corruption") {
   const temp_dir dir;
   const std::string path = dir.write("a", leat_test::header_of((std::uint64_t{1} << 63) - 1));
   for (const bool tolerated : {false, true}) {
     const auto [count, what] = leat::block_on(
         read_until_error(path, {.tolerate_truncated_tail = tolerated}, errc::data_loss));
     CHECK(count == 0);
-    CHECK(what.find("truncated after 12 of 9223372036854775823 bytes") != std::string::npos);
+    CHECK(contains(what, "truncated after 12 of 9223372036854775823 bytes"));
   }
 }
 
-TEST_CASE("tfrecord_writer: an empty path fails at open", "[io]") {
-  const auto refused = [](auto open) {
-    try {
-      leat::block_on(open());
-    } catch (const leat::failure& e) {
-      CHECK(e.code() == errc::invalid_argument);
-      return std::string(e.what());
-    }
-    return std::string();
-  };
-  CHECK(refused([]() -> task<> {
-          co_await leat::tfrecord_writer::open("");
-        }).find("'': cannot write a file with an empty path") == 0);
-  CHECK(refused([]() -> task<> {
-          const leat::sharded_tfrecord_writer_options options;
-          co_await leat::sharded_tfrecord_writer::open("", options);
-        }).find("prefix of the paths is empty") != std::string::npos);
-  CHECK_THROWS_WITH(leat::block_on([]() -> task<> { co_await leat::file::open(""); }()),
-                    Catch::Contains("with an empty path"));
+TEST_CASE("tfrecord_writer: an empty path fails at open") {
+  CHECK(error_of(leat::tfrecord_writer::open(""), errc::invalid_argument)
+            .starts_with("'': cannot write a file with an empty path"));
+  CHECK(contains(error_of(leat::sharded_tfrecord_writer::open("", {}), errc::invalid_argument),
+                 "prefix of the paths is empty"));
+  CHECK_THROWS_WITH(leat::block_on(leat::file::open("")), Catch::Contains("with an empty path"));
 }
 
-TEST_CASE("tfrecord_writer: the last of two writers to close wins completely", "[io]") {
+LEAT_REAL_TIME_TEST("tfrecord_writer: the last of two writers to close wins completely") {
   const temp_dir dir;
-  leat::block_on([](std::string path) -> task<> {
-    auto first = co_await leat::tfrecord_writer::open(path);
-    auto second = co_await leat::tfrecord_writer::open(path);
-    for (int i = 0; i < 10; ++i) co_await first.write(leat::as_bytes("first"));
-    for (int i = 0; i < 3; ++i) co_await second.write(leat::as_bytes("second"));
-    co_await first.close();
-    texts all = co_await leat_test::read_records(path);
-    CHECK(all == texts(10, "first"));
-    co_await second.close();
-    all = co_await leat_test::read_records(path);
-    CHECK(all == texts(3, "second"));
-  }(dir / "a"));
+  const std::string path = dir / "a";
+  auto first = co_await leat::tfrecord_writer::open(path);
+  auto second = co_await leat::tfrecord_writer::open(path);
+  for (int i = 0; i < 10; ++i) co_await first.write(leat::as_bytes("first"));
+  for (int i = 0; i < 3; ++i) co_await second.write(leat::as_bytes("second"));
+  co_await first.close();
+  CHECK(co_await leat_test::read_records(path) == texts(10, "first"));
+  co_await second.close();
+  CHECK(co_await leat_test::read_records(path) == texts(3, "second"));
   CHECK_FALSE(std::filesystem::exists(dir / "a.partial"));
   CHECK_FALSE(std::filesystem::exists(dir / "a.partial1"));
 }
 
-TEST_CASE("tfrecord_writer: the file appears when it is complete", "[io]") {
+LEAT_REAL_TIME_TEST("tfrecord_writer: the file appears when it is complete") {
   const temp_dir dir;
   const std::string path = dir / "a.tfrecord";
-  leat::block_on([](std::string p) -> task<> {
-    auto writer = co_await leat::tfrecord_writer::open(p);
-    co_await writer.write(leat::as_bytes("x"));
-    co_await writer.flush();
-    CHECK_FALSE(std::filesystem::exists(p));
-    co_await writer.close();
-    co_await writer.close();
-    CHECK(std::filesystem::exists(p));
-    bool refused = false;
-    try {
-      co_await writer.write(leat::as_bytes("y"));
-    } catch (const leat::failure& e) {
-      refused = e.code() == errc::failed_precondition;
-    }
-    CHECK(refused);
-  }(path));
-  CHECK(leat::block_on(leat_test::read_records(path)) == texts{"x"});
+  auto writer = co_await leat::tfrecord_writer::open(path);
+  co_await writer.write(leat::as_bytes("x"));
+  co_await writer.flush();
+  CHECK_FALSE(std::filesystem::exists(path));
+  co_await writer.close();
+  co_await writer.close();
+  CHECK(std::filesystem::exists(path));
+  CHECK(co_await code_of(writer.write(leat::as_bytes("y"))) == errc::failed_precondition);
+  CHECK(co_await leat_test::read_records(path) == texts(1, "x"));
 }
 
-TEST_CASE("tfrecord_writer: leaves no file without a close", "[io]") {
+TEST_CASE("tfrecord_writer: leaves no file without a close") {
   const temp_dir dir;
   dir.write("a.tfrecord", "what was there before");
   leat::block_on([](std::string p) -> task<> {

@@ -1,37 +1,22 @@
 #include "leat/io/index/tfrecord_index_file.hpp"
 
-#include <chrono>
 #include <filesystem>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/effort.hpp"
-#include "support/outcome_of.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_bytes.hpp"
 #include "support/records/record_files.hpp"
 #include "support/records/zlib_oracle.hpp"
-#include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tfrecord_index_file_test {
 
-using leat::errc;
-using leat::task;
 using leat::sim::fault;
 using leat::sim::world;
-using leat_test::contains;
 using leat_test::framed;
 using leat_test::outcome;
-using leat_test::outcome_of;
 using leat_test::texts;
 
 texts of_sizes(const std::vector<std::size_t>& sizes) {
@@ -81,7 +66,7 @@ task<> index_file(std::string path) {
 
 using file_time = std::filesystem::file_time_type;
 
-TEST_CASE("tfrecord_index_file: the index has the offset of every record", "[io]") {
+TEST_CASE("tfrecord_index_file: the index has the offset of every record") {
   const temp_dir dir;
   for (const texts& records : {texts{}, texts{"abc", "defg"}, texts{""}, texts(5000, "x"),
                                of_sizes(std::vector<std::size_t>(60, 50'000)), mixed_records()}) {
@@ -90,7 +75,7 @@ TEST_CASE("tfrecord_index_file: the index has the offset of every record", "[io]
   }
 }
 
-TEST_CASE("tfrecord_index_file: metadata of the format's example", "[io]") {
+TEST_CASE("tfrecord_index_file: metadata of the format's example") {
   const temp_dir dir;
   const auto index =
       leat::block_on(leat::build_tfrecord_index(dir.write("a", framed({"abc", "defg"}))));
@@ -99,7 +84,7 @@ TEST_CASE("tfrecord_index_file: metadata of the format's example", "[io]") {
   CHECK(index.fingerprint().size == 39);
 }
 
-TEST_CASE("tfrecord_index_file: refuses a truncated file with the position", "[io]") {
+TEST_CASE("tfrecord_index_file: refuses a truncated file with the position") {
   const temp_dir dir;
   const std::string whole = framed({"hello", "", std::string(300, 'x'), "the end"});
   const std::vector<std::size_t> starts = {0, 21, 37, 353, 376};
@@ -118,7 +103,7 @@ TEST_CASE("tfrecord_index_file: refuses a truncated file with the position", "[i
   }
 }
 
-TEST_CASE("tfrecord_index_file: refuses a corrupt header with the position in both scans", "[io]") {
+TEST_CASE("tfrecord_index_file: refuses a corrupt header with the position in both scans") {
   const temp_dir dir;
   for (const std::size_t size : {100U, 50'000U}) {
     std::string bytes = framed(of_sizes(std::vector<std::size_t>(40, size)));
@@ -145,7 +130,7 @@ TEST_CASE("tfrecord_index_file: refuses a corrupt header with the position in bo
   }
 }
 
-TEST_CASE("tfrecord_index_file: refuses to index files that are not regular", "[io]") {
+TEST_CASE("tfrecord_index_file: refuses to index files that are not regular") {
   const temp_dir dir;
   CHECK(build_outcome("/dev/null").code == errc::failed_precondition);
   const outcome made_up = build_outcome("/proc/self/maps");  // a regular file of size 0
@@ -155,7 +140,7 @@ TEST_CASE("tfrecord_index_file: refuses to index files that are not regular", "[
   CHECK(build_outcome(dir / "none").code == errc::not_found);
 }
 
-TEST_CASE("tfrecord_index_file: loads a saved index", "[io]") {
+TEST_CASE("tfrecord_index_file: loads a saved index") {
   const temp_dir dir;
   const texts records = mixed_records();
   const std::string path = dir.write("a.tfrecord", framed(records));
@@ -170,7 +155,7 @@ TEST_CASE("tfrecord_index_file: loads a saved index", "[io]") {
   CHECK(std::distance(std::filesystem::directory_iterator(dir.path()), {}) == 3);
 }
 
-TEST_CASE("tfrecord_index_file: excludes indexes from a list of paths", "[io]") {
+TEST_CASE("tfrecord_index_file: excludes indexes from a list of paths") {
   const temp_dir dir;
   const std::string records = framed({"a"});
   for (const char* name : {"a", "b", "b.index"}) dir.write(name, records);
@@ -192,7 +177,7 @@ TEST_CASE("tfrecord_index_file: excludes indexes from a list of paths", "[io]") 
   CHECK(kept({dir / "c", dir / "c.index"}).size() == 2);  // readers report the missing file
 }
 
-TEST_CASE("tfrecord_index_file: loads an index only for its unchanged file", "[io]") {
+TEST_CASE("tfrecord_index_file: loads an index only for its unchanged file") {
   const temp_dir dir;
   const std::string bytes = framed({"hello", "world"});
   const std::string path = dir.write("a", bytes);
@@ -200,59 +185,51 @@ TEST_CASE("tfrecord_index_file: loads an index only for its unchanged file", "[i
   const file_time time = std::filesystem::last_write_time(path);
 
   dir.write("a", bytes + framed({"more"}));
-  outcome o = load_outcome(path);
+  const auto load = [&] { return leat::block_on(leat::load_tfrecord_index(path)); };
+  const outcome o = load_outcome(path);
   CHECK(o.code == errc::failed_precondition);
   CHECK(contains(o.text, "a.index: index does not match "));
   CHECK(contains(o.text, "the file has 62 bytes, but had 42 when it was indexed"));
 
   dir.write("a", bytes);
   std::filesystem::last_write_time(path, time + std::chrono::nanoseconds(1));
-  o = load_outcome(path);
-  CHECK(o.code == errc::failed_precondition);
-  CHECK(contains(o.text, "was changed after it was indexed"));
+  CHECK_FAILS(errc::failed_precondition, "was changed after it was indexed", load());
 
   dir.write("a", framed({"hellO", "world"}));
   std::filesystem::last_write_time(path, time);
-  o = load_outcome(path);
-  CHECK(o.code == errc::failed_precondition);
-  CHECK(contains(o.text, "is not the one that was indexed"));
+  CHECK_FAILS(errc::failed_precondition, "is not the one that was indexed", load());
 
   dir.write("a", bytes);
   std::filesystem::last_write_time(path, time);
   CHECK(load_outcome(path).code == errc{});
 }
 
-TEST_CASE("tfrecord_index_file: distinguishes a corrupt index, a later version and other files",
-          "[io]") {
+TEST_CASE("tfrecord_index_file: distinguishes a corrupt index, a later version and other files") {
   const temp_dir dir;
   const std::string path = dir.write("a", framed({"hello", "world"}));
   leat::block_on(index_file(path));
   std::string index = temp_dir::read(path + ".index");
 
+  const auto load = [&] { return leat::block_on(leat::load_tfrecord_index(path)); };
+
   dir.write("a.index", index.substr(0, 70));
-  outcome o = load_outcome(path);
-  CHECK(o.code == errc::data_loss);
-  CHECK(contains(
-      o.text,
-      "a.index: index is corrupt: size of the file does not match the sizes in the header"));
+  CHECK_FAILS(errc::data_loss,
+              "a.index: index is corrupt: size of the file does not match the sizes in the header",
+              load());
 
   index[8] = 7;
   dir.write("a.index", index);
-  o = load_outcome(path);
-  CHECK(o.code == errc::unimplemented);
-  CHECK(contains(o.text, "a.index: index has version 7"));
+  CHECK_FAILS(errc::unimplemented, "a.index: index has version 7", load());
 
   dir.write("a.index", "0 21\n21 21\n");
-  o = load_outcome(path);
-  CHECK(o.code == errc::invalid_argument);
-  CHECK(contains(o.text, "a.index: file is not an index of a TFRecord file"));
+  CHECK_REFUSED("a.index: file is not an index of a TFRecord file", load());
 
   // Longer than any index of this file can be, so it is not read to its end.
   dir.write("a.index", index + std::string(1 << 20, '\0'));
   CHECK(load_outcome(path).code == errc::unimplemented);
 }
 
-TEST_CASE("tfrecord_index_file: load_or_build uses a matching index or builds one", "[io]") {
+TEST_CASE("tfrecord_index_file: load_or_build uses a matching index or builds one") {
   const temp_dir dir;
   const texts records = {"hello", "world", "again"};
   std::string bytes = framed(records);
@@ -283,7 +260,7 @@ TEST_CASE("tfrecord_index_file: load_or_build uses a matching index or builds on
   CHECK(load_outcome(path).code == errc{});
 }
 
-TEST_CASE("tfrecord_index_file: load_or_build replaces only indexes", "[io]") {
+TEST_CASE("tfrecord_index_file: load_or_build replaces only indexes") {
   const temp_dir dir;
   const texts records = {"hello", "world"};
   const std::string path = dir.write("a", framed(records));
@@ -295,12 +272,12 @@ TEST_CASE("tfrecord_index_file: load_or_build replaces only indexes", "[io]") {
   CHECK(temp_dir::read(path + ".index") == later);
 
   dir.write("a.index", "0 21\n21 21\n");
-  const outcome o = outcome_of([&] { leat::block_on(leat::load_or_build_tfrecord_index(path)); });
-  CHECK(o.code == errc::invalid_argument);
+  CHECK(code_of([&] { leat::block_on(leat::load_or_build_tfrecord_index(path)); }) ==
+        errc::invalid_argument);
   CHECK(temp_dir::read(path + ".index") == "0 21\n21 21\n");
 }
 
-TEST_CASE("tfrecord_index_file: a writer builds an index while it writes", "[io]") {
+TEST_CASE("tfrecord_index_file: a writer builds an index while it writes") {
   const temp_dir dir;
   const std::string path = dir / "a";
   const texts records = mixed_records();
@@ -318,9 +295,8 @@ TEST_CASE("tfrecord_index_file: a writer builds an index while it writes", "[io]
 
   leat::tfrecord_index_builder too_few;
   too_few.add(3);
-  const outcome o =
-      outcome_of([&] { leat::block_on(leat::save_tfrecord_index(path, std::move(too_few))); });
-  CHECK(o.code == errc::failed_precondition);
+  CHECK(leat::block_on(code_of(leat::save_tfrecord_index(path, std::move(too_few)))) ==
+        errc::failed_precondition);
 }
 
 // ------------------------------------------------------------------------------------- simulated
@@ -328,7 +304,7 @@ TEST_CASE("tfrecord_index_file: a writer builds an index while it writes", "[io]
 const leat::sim::fault_rates passing{
     .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .cancelled_late = 0.1, .slow = 0.05};
 
-TEST_CASE("tfrecord_index_file: builds the same index for any behaviour of the device", "[io]") {
+TEST_CASE("tfrecord_index_file: builds the same index for any behaviour of the device") {
   const texts records = mixed_records();
   const std::string bytes = framed(records);
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -337,13 +313,12 @@ TEST_CASE("tfrecord_index_file: builds the same index for any behaviour of the d
     w.run([&](world&) -> task<> {
       const auto built = co_await leat::load_or_build_tfrecord_index("/a");
       require_index_of(built, records);
-      const auto loaded = co_await leat::load_tfrecord_index("/a");
-      REQUIRE(loaded == built);
+      REQUIRE(co_await leat::load_tfrecord_index("/a") == built);
     });
   }
 }
 
-TEST_CASE("tfrecord_index_file: rereads after a transient error, or reports it", "[io]") {
+TEST_CASE("tfrecord_index_file: rereads after a transient error, or reports it") {
   const texts records(200, "some record");
   std::size_t right = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
@@ -362,7 +337,7 @@ TEST_CASE("tfrecord_index_file: rereads after a transient error, or reports it",
   CHECK(right > 250);
 }
 
-TEST_CASE("tfrecord_index_file: refuses a file that changes while it is indexed", "[io]") {
+TEST_CASE("tfrecord_index_file: refuses a file that changes while it is indexed") {
   const texts records(3000, std::string(1000, 'x'));
   const std::string bytes = framed(records);
   std::size_t aborted = 0;
@@ -389,7 +364,7 @@ TEST_CASE("tfrecord_index_file: refuses a file that changes while it is indexed"
   CHECK(aborted > 10);
 }
 
-TEST_CASE("tfrecord_index_file: refuses a file that is replaced while it is indexed", "[io]") {
+TEST_CASE("tfrecord_index_file: refuses a file that is replaced while it is indexed") {
   const texts records(300, std::string(1000, 'x'));
   const std::string bytes = framed(records);
   std::size_t aborted = 0;
@@ -404,16 +379,14 @@ TEST_CASE("tfrecord_index_file: refuses a file that is replaced while it is inde
         there.files().set_time(there.now(), leat::wall_time_point(std::chrono::nanoseconds(time)));
         there.files().write_file("/a", all);
       }(here, bytes, then.modified_ns));
-      const outcome o = co_await outcome_of(
-          []() -> task<> { static_cast<void>(co_await leat::build_tfrecord_index("/a")); }());
-      if (o.code == errc::aborted) ++aborted;
+      if (co_await code_of(leat::build_tfrecord_index("/a")) == errc::aborted) ++aborted;
       co_await group.join();
     });
   }
   CHECK(aborted > 10);
 }
 
-TEST_CASE("tfrecord_index_file: a full disk leaves a usable index in memory and no file", "[io]") {
+TEST_CASE("tfrecord_index_file: a full disk leaves a usable index in memory and no file") {
   const texts records = of_sizes({1, 2, 3, 400});
   const std::string bytes = framed(records);
   world w(1, {.files = {.size = bytes.size() + 20}});
@@ -422,18 +395,12 @@ TEST_CASE("tfrecord_index_file: a full disk leaves a usable index in memory and 
     const auto index = co_await leat::load_or_build_tfrecord_index("/a");
     require_index_of(index, records);
     CHECK(here.files().files() == texts{"/a"});
-    errc code = {};
-    try {
-      co_await leat::save_tfrecord_index("/a", index);
-    } catch (const leat::failure& e) {
-      if (e.code() == errc::resource_exhausted) code = errc::resource_exhausted;
-    }
-    CHECK(code == errc::resource_exhausted);
+    CHECK(co_await code_of(leat::save_tfrecord_index("/a", index)) == errc::resource_exhausted);
     CHECK(here.files().files() == texts{"/a"});
   });
 }
 
-TEST_CASE("tfrecord_index_file: a crash at any point leaves no index or a complete one", "[io]") {
+TEST_CASE("tfrecord_index_file: a crash at any point leaves no index or a complete one") {
   const texts records(300, "some record");
   std::size_t crashes = 0;
   std::size_t whole = 0;
@@ -464,7 +431,7 @@ TEST_CASE("tfrecord_index_file: a crash at any point leaves no index or a comple
   CHECK(whole > 10);
 }
 
-TEST_CASE("tfrecord_index_file: a stop at any point leaves no partial file", "[io]") {
+TEST_CASE("tfrecord_index_file: a stop at any point leaves no partial file") {
   const std::string file = framed(texts(3000, std::string(1000, 'x')));
   std::size_t stopped = 0;
   for (std::uint64_t seed = 0; seed < leat_test::scaled_count(200); ++seed) {

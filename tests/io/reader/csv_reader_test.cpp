@@ -1,15 +1,8 @@
 #include "leat/io/reader/csv_reader.hpp"
 
-#include <cstdint>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include <catch2/catch.hpp>
 
 #include "fuzz/in_memory.hpp"
-#include "leat/async/loop/block_on.hpp"
 #include "leat/base/random.hpp"
 #include "leat/codec/csv/csv_decoder.hpp"
 #include "support/effort.hpp"
@@ -22,8 +15,6 @@ namespace csv_reader_test {
 using leat::corruption_policy;
 using leat::csv_reader;
 using leat::csv_reader_options;
-using leat::errc;
-using leat::task;
 using leat_test::read_in_memory;
 using leat_test::read_outcome;
 using texts = std::vector<std::string>;
@@ -38,13 +29,13 @@ std::string error_of(std::string_view text, csv_reader_options options = {}) {
   return read_in_memory<csv_reader>(text, std::move(options)).error;
 }
 
-TEST_CASE("csv_reader: line ends inside quotes belong to the record", "[io]") {
+TEST_CASE("csv_reader: line ends inside quotes belong to the record") {
   CHECK(records_of("a,b\n1,\"two\nlines\"\n\"\r\n,\"\"\",2") ==
         texts{"a,b", "1,\"two\nlines\"", "\"\r\n,\"\"\",2"});
   CHECK(records_of("1,\"a\nb\"\n", {.quotes = false}) == texts{"1,\"a", "b\""});
 }
 
-TEST_CASE("csv_reader: LF, CR LF and CR end a record, and the end of the file does", "[io]") {
+TEST_CASE("csv_reader: LF, CR LF and CR end a record, and the end of the file does") {
   CHECK(records_of("a,b\r1,2\r3,4\r") == texts{"a,b", "1,2", "3,4"});
   CHECK(records_of("a,b\r\n1,2\r\n3,4") == texts{"a,b", "1,2", "3,4"});
   CHECK(records_of("a,b\n1,2\r3,4\n") == texts{"a,b", "1,2", "3,4"});
@@ -52,7 +43,7 @@ TEST_CASE("csv_reader: LF, CR LF and CR end a record, and the end of the file do
   CHECK(records_of("a,") == texts{"a,"});
 }
 
-TEST_CASE("csv_reader: a byte order mark belongs to no record", "[io]") {
+TEST_CASE("csv_reader: a byte order mark belongs to no record") {
   const read_outcome o = read_in_memory<csv_reader>("\xEF\xBB\xBF\"a\",b\n1,2\n", {});
   CHECK(o.records == texts{"\"a\",b", "1,2"});
   CHECK(o.offsets == std::vector<std::uint64_t>{3, 9});
@@ -60,7 +51,7 @@ TEST_CASE("csv_reader: a byte order mark belongs to no record", "[io]") {
   CHECK(records_of("\xEF\xBB") == texts{"\xEF\xBB"});
 }
 
-TEST_CASE("csv_reader: blank lines are skipped, or are empty records", "[io]") {
+TEST_CASE("csv_reader: blank lines are skipped, or are empty records") {
   const std::string text = "\na\n\r\n\nb\n\n";
   const read_outcome o = read_in_memory<csv_reader>(text, {});
   CHECK(o.records == texts{"a", "b"});
@@ -69,8 +60,7 @@ TEST_CASE("csv_reader: blank lines are skipped, or are empty records", "[io]") {
   CHECK(records_of(text, {.skip_blank_lines = false}) == texts{"", "a", "", "", "b", ""});
 }
 
-TEST_CASE("csv_reader: skips header records, with line ends in quotes and with any quotes",
-          "[io]") {
+TEST_CASE("csv_reader: skips header records, with line ends in quotes and with any quotes") {
   const read_outcome o =
       read_in_memory<csv_reader>("\"a\nb\",c\n1,2\n", {.skip_header_records = 1});
   CHECK(o.records == texts{"1,2"});
@@ -81,7 +71,7 @@ TEST_CASE("csv_reader: skips header records, with line ends in quotes and with a
   CHECK(records_of("a\n", {.skip_header_records = 9}).empty());
 }
 
-TEST_CASE("csv_reader: names the record and the byte of a wrong quote", "[io]") {
+TEST_CASE("csv_reader: names the record and the byte of a wrong quote") {
   CHECK_THAT(error_of("a,b\n1,5\" x\n"),
              Catch::Contains("/f, record 1 at offset 4: byte 4: quote in an unquoted field"));
   CHECK_THAT(error_of("a,b\n1,\"x\n2,\"y\"\n"),
@@ -90,26 +80,19 @@ TEST_CASE("csv_reader: names the record and the byte of a wrong quote", "[io]") 
              Catch::Contains("/f, record 1 at offset 4: byte 3: quoted field has no closing"));
 }
 
-TEST_CASE("csv_reader: an error follows the intact records, and repeats", "[io]") {
+LEAT_REAL_TIME_TEST("csv_reader: an error follows the intact records, and repeats") {
   const temp_dir dir;
-  leat::block_on([](std::string path) -> task<> {
-    auto reader = co_await csv_reader::open(path);
-    leat::record_batch batch;
-    const bool more = co_await reader->read_batch(batch);
-    CHECK(more);
-    CHECK(batch.size() == 2);
-    for (int i = 0; i < 2; ++i) {
-      try {
-        static_cast<void>(co_await reader->read_batch(batch));
-        FAIL("no error");
-      } catch (const leat::failure& e) {
-        CHECK(e.code() == errc::data_loss);
-      }
-      CHECK(batch.empty());
-      CHECK(reader->position().offset == 4);
-      CHECK(reader->position().index == 2);
-    }
-  }(dir.write("a", "a\nb\nc\"\nd\n")));
+  const std::string path = dir.write("a", "a\nb\nc\"\nd\n");
+  auto reader = co_await csv_reader::open(path);
+  leat::record_batch batch;
+  CHECK(co_await reader->read_batch(batch));
+  CHECK(batch.size() == 2);
+  for (int i = 0; i < 2; ++i) {
+    CHECK(co_await code_of(reader->read_batch(batch)) == errc::data_loss);
+    CHECK(batch.empty());
+    CHECK(reader->position().offset == 4);
+    CHECK(reader->position().index == 2);
+  }
 }
 
 struct skipped {
@@ -127,7 +110,7 @@ skipped skip_corrupt(std::string_view text, csv_reader_options options = {}) {
   return s;
 }
 
-TEST_CASE("csv_reader: after a corrupt record, continues at the next line", "[io]") {
+TEST_CASE("csv_reader: after a corrupt record, continues at the next line") {
   // The quote in the second record is closed only in the fourth.
   const skipped s = skip_corrupt("a,b\n1,\"x\n\n2,y\n3,\"z\"\n4,\"\nend");
   CHECK(s.found.error == "");
@@ -137,7 +120,7 @@ TEST_CASE("csv_reader: after a corrupt record, continues at the next line", "[io
   CHECK(s.found.statistics.skipped == 10);
 }
 
-TEST_CASE("csv_reader: a record above the limit is an error or is skipped", "[io]") {
+TEST_CASE("csv_reader: a record above the limit is an error or is skipped") {
   const std::string text = "a\n\"b\nlong\"\nc\n";
   CHECK_THAT(error_of(text, {.max_record_size = 4}),
              Catch::Contains("record 1 at offset 2: record is larger than the limit "
@@ -148,7 +131,7 @@ TEST_CASE("csv_reader: a record above the limit is an error or is skipped", "[io
   CHECK(records_of("abcd\r\n", {.max_record_size = 4}) == texts{"abcd"});
 }
 
-TEST_CASE("csv_reader: a file in UTF-16 is one corrupt record", "[io]") {
+TEST_CASE("csv_reader: a file in UTF-16 is one corrupt record") {
   for (const std::string_view text : {std::string_view("\xFF\xFE"
                                                        "a\0\n\0b\0",
                                                        8),
@@ -173,8 +156,7 @@ std::string as_text(const std::vector<leat_test::left_out>& reports) {
   return text;
 }
 
-TEST_CASE("csv_reader: any text, in chunks of any size, has the records of the definition",
-          "[io]") {
+TEST_CASE("csv_reader: any text, in chunks of any size, has the records of the definition") {
   static constexpr std::string_view bytes = "\"\"\n\n\r,,;ab\xEF";
   leat::random_engine random(leat_test::case_seed(1));
   std::size_t reports_seen = 0;
@@ -206,28 +188,25 @@ TEST_CASE("csv_reader: any text, in chunks of any size, has the records of the d
   CHECK(reports_seen > 50);
 }
 
-TEST_CASE("csv_reader: continues at any position", "[io]") {
+LEAT_REAL_TIME_TEST("csv_reader: continues at any position") {
   const temp_dir dir;
   const std::string path =
       dir.write("a", "\xEF\xBB\xBFh\n1,\"a\nb\"\n\n2,c\r\n3,\"\"\"\"\r4,\"x,\ny\"");
-  leat::block_on([](std::string p) -> task<> {
-    const read_outcome all = co_await leat_test::read_outcome_of<csv_reader>(p, {});
-    REQUIRE(all.records.size() == 5);
-    auto reader = co_await csv_reader::open(p);
-    leat::record_batch batch;
-    for (std::size_t i = all.records.size(); i-- > 0;) {
-      reader->seek(all.offsets[i], all.indices[i]);
-      texts rest;
-      for (bool more = true; more;) {
-        more = co_await reader->read_batch(batch);
-        for (const leat::byte_view r : batch) rest.emplace_back(leat::as_text(r));
-      }
-      CHECK(rest == texts(all.records.begin() + static_cast<std::ptrdiff_t>(i), all.records.end()));
+  const read_outcome all = co_await leat_test::read_outcome_of<csv_reader>(path, {});
+  REQUIRE(all.records.size() == 5);
+  auto reader = co_await csv_reader::open(path);
+  leat::record_batch batch;
+  for (std::size_t i = all.records.size(); i-- > 0;) {
+    reader->seek(all.offsets[i], all.indices[i]);
+    texts rest;
+    while (co_await reader->read_batch(batch)) {
+      for (const leat::byte_view r : batch) rest.emplace_back(leat::as_text(r));
     }
-  }(path));
+    CHECK(rest == texts(all.records.begin() + static_cast<std::ptrdiff_t>(i), all.records.end()));
+  }
 }
 
-TEST_CASE("csv_reader: does not search the start of a long record again with each piece", "[io]") {
+TEST_CASE("csv_reader: does not search the start of a long record again with each piece") {
   // A record of 4 MiB in pieces of 4 KiB would take minutes if each piece were searched again.
   std::string text = "a,\"";
   while (text.size() < (std::size_t{4} << 20)) text += "\"\"text, and\r\n";
@@ -237,23 +216,21 @@ TEST_CASE("csv_reader: does not search the start of a long record again with eac
   CHECK(found[0].size() == text.size() - 3);
 }
 
-TEST_CASE("csv_reader: csv_decoder decodes the records", "[io]") {
+LEAT_REAL_TIME_TEST("csv_reader: csv_decoder decodes the records") {
   const temp_dir dir;
-  leat::block_on([](std::string path) -> task<> {
-    const leat::csv_decoder decoder({leat::csv_column::required(leat::dtype::int64),
-                                     leat::csv_column::required(leat::dtype::string)});
-    auto reader = co_await csv_reader::open(path, {.skip_header_records = 1});
-    leat::record_batch batch;
-    const bool more = co_await reader->read_batch(batch);
-    CHECK(more);
-    CHECK(csv_reader::key(batch.position(1)) == path + ":2");
-    const leat::tensor_tuple columns = decoder.decode(std::span<const leat::byte_view>(batch));
-    CHECK(columns[0].values<std::int64_t>()[1] == 2);
-    CHECK(columns[1].strings()[0] == "two\n\"lines\"");
-  }(dir.write("a", "id,text\n1,\"two\n\"\"lines\"\"\"\n 2 ,x\n")));
+  const std::string path = dir.write("a", "id,text\n1,\"two\n\"\"lines\"\"\"\n 2 ,x\n");
+  const leat::csv_decoder decoder({leat::csv_column::required(leat::dtype::int64),
+                                   leat::csv_column::required(leat::dtype::string)});
+  auto reader = co_await csv_reader::open(path, {.skip_header_records = 1});
+  leat::record_batch batch;
+  CHECK(co_await reader->read_batch(batch));
+  CHECK(csv_reader::key(batch.position(1)) == path + ":2");
+  const leat::tensor_tuple columns = decoder.decode(std::span<const leat::byte_view>(batch));
+  CHECK(columns[0].values<std::int64_t>()[1] == 2);
+  CHECK(columns[1].strings()[0] == "two\n\"lines\"");
 }
 
-TEST_CASE("csv_reader: rejects options that are out of range", "[io]") {
+TEST_CASE("csv_reader: rejects options that are out of range") {
   for (const char delimiter : {'"', '\r', '\n'}) {
     CHECK_THROWS_WITH(csv_reader::check_options({.delimiter = delimiter}, "x"),
                       Catch::Contains("x: csv_reader_options::delimiter must not be"));

@@ -2,39 +2,27 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
-#include <cstddef>
 #include <iterator>
 #include <linux/filter.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <map>
-#include <string>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
-#include "support/child_process.hpp"
 #include "support/descriptors.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/page_cache.hpp"
 #include "support/temp_dir.hpp"
 
 namespace file_prefetcher_test {
 
-using leat::errc;
 using leat::file_prefetcher;
 using leat::file_prefetcher_options;
 using leat::loaded_file;
-using leat::task;
 
 using contents = std::vector<std::pair<std::string, std::string>>;  // path, text or error
 
@@ -81,7 +69,7 @@ void check_all(const contents& all, const std::vector<std::string>& paths) {
   }
 }
 
-TEST_CASE("file_prefetcher: returns complete files in order, cached or not", "[io]") {
+TEST_CASE("file_prefetcher: returns complete files in order, cached or not") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 200);
   for (const std::size_t depth : std::vector<std::size_t>{1, 7, 64, 500}) {
@@ -91,8 +79,7 @@ TEST_CASE("file_prefetcher: returns complete files in order, cached or not", "[i
   }
 }
 
-TEST_CASE("file_prefetcher: direct reads return the same for any contents of the last sector",
-          "[io]") {
+TEST_CASE("file_prefetcher: direct reads return the same for any contents of the last sector") {
   const temp_dir dir;
   std::vector<std::string> paths;
   contents expected;
@@ -112,7 +99,7 @@ TEST_CASE("file_prefetcher: direct reads return the same for any contents of the
   CHECK(made_up[0].second.starts_with("Name:"));
 }
 
-TEST_CASE("file_prefetcher: a file that cannot be read is a result that names it", "[io]") {
+TEST_CASE("file_prefetcher: a file that cannot be read is a result that names it") {
   const temp_dir dir;
   const std::vector<std::string> good = make_files(dir, 3);
   REQUIRE(::mkfifo((dir / "pipe").c_str(), 0600) == 0);
@@ -125,40 +112,38 @@ TEST_CASE("file_prefetcher: a file that cannot be read is a result that names it
   CHECK(all[2].second == text_of(1));
   CHECK(all[3].second.starts_with("error: " + (dir / ".") + ": cannot read"));
   CHECK(all[4].second.starts_with("error: " + (dir / "pipe") + ": pipe or device"));
-  CHECK(all[5].second.find("NUL") != std::string::npos);
+  CHECK(contains(all[5].second, "NUL"));
   CHECK(all[6].second == text_of(2));
 }
 
-TEST_CASE("file_prefetcher: after an error, later files are returned only when they are read",
-          "[io]") {
+LEAT_REAL_TIME_TEST(
+    "file_prefetcher: after an error, later files are returned only when they are read") {
   const temp_dir dir;
   std::vector<std::string> paths = make_files(dir, 5);
   paths[2] = dir / "no";
-  leat::block_on([](std::vector<std::string> all, const temp_dir& place) -> task<> {
-    file_prefetcher files(all, {.stop_on_first_error = true});
-    loaded_file file;
-    int read = 0;
-    int refused = 0;
-    for (int i = 0; i < 4; ++i) {
-      try {
-        read += co_await files.next(file) ? 1 : 0;
-      } catch (const leat::failure& e) {
-        CHECK(e.code() == errc::not_found);
-        ++refused;
-      }
+  file_prefetcher files(paths, {.stop_on_first_error = true});
+  loaded_file file;
+  int read = 0;
+  int refused = 0;
+  for (int i = 0; i < 4; ++i) {
+    try {
+      read += co_await files.next(file) ? 1 : 0;
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == errc::not_found);
+      ++refused;
     }
-    CHECK(read == 2);
-    CHECK(refused == 2);
-    CHECK(files.count() >= 1);
-    place.write("no", "here it is");
-    co_await files.next(file);
-    CHECK(leat::as_text(file.contents()) == "here it is");
-    while (co_await files.next(file)) ++read;
-    CHECK(read == 4);
-  }(paths, dir));
+  }
+  CHECK(read == 2);
+  CHECK(refused == 2);
+  CHECK(files.count() >= 1);
+  dir.write("no", "here it is");
+  co_await files.next(file);
+  CHECK(leat::as_text(file.contents()) == "here it is");
+  while (co_await files.next(file)) ++read;
+  CHECK(read == 4);
 }
 
-TEST_CASE("file_prefetcher: reads files without a size within the limits", "[io]") {
+TEST_CASE("file_prefetcher: reads files without a size within the limits") {
   const temp_dir dir;
   const std::string large = dir.write("large", std::string(3'000'000, 'x'));
   const std::string empty = dir.write("empty", "");
@@ -169,10 +154,9 @@ TEST_CASE("file_prefetcher: reads files without a size within the limits", "[io]
   CHECK(leat::block_on(read_list({"/proc/self/status"}))[0].second.starts_with("Name:"));
   CHECK(leat::block_on(read_list({"/proc/kallsyms"}))[0].second.size() > 200'000);
   const file_prefetcher_options small{.max_file_size = 1000};
-  CHECK(leat::block_on(read_list({large}, small))[0].second.find("above the limit") !=
-        std::string::npos);
-  CHECK(leat::block_on(read_list({"/proc/kallsyms"}, small))[0].second.find("above the limit") !=
-        std::string::npos);
+  CHECK(contains(leat::block_on(read_list({large}, small))[0].second, "above the limit"));
+  CHECK(
+      contains(leat::block_on(read_list({"/proc/kallsyms"}, small))[0].second, "above the limit"));
   for (const std::size_t wrong : {std::size_t{0}, SIZE_MAX}) {
     CHECK_THROWS_WITH(
         file_prefetcher(file_prefetcher_options{.depth = wrong}),
@@ -180,7 +164,7 @@ TEST_CASE("file_prefetcher: reads files without a size within the limits", "[io]
   }
 }
 
-TEST_CASE("file_prefetcher: reads ahead within its limit", "[io]") {
+TEST_CASE("file_prefetcher: reads ahead within its limit") {
   const temp_dir dir;
   std::vector<std::string> paths;
   for (int i = 0; i < 30; ++i) {
@@ -193,50 +177,44 @@ TEST_CASE("file_prefetcher: reads ahead within its limit", "[io]") {
   for (const auto& [path, text] : all) CHECK(text.size() == 1'000'000);
 }
 
-TEST_CASE("file_prefetcher: accepts paths one by one", "[io]") {
+LEAT_REAL_TIME_TEST("file_prefetcher: accepts paths one by one") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 50);
   evict(paths);
-  leat::block_on([](std::vector<std::string> all) -> task<> {
-    file_prefetcher files(file_prefetcher_options{.depth = 8});
-    loaded_file file;
-    CHECK_FALSE(co_await files.next(file));
-    std::size_t added = 0;
-    std::size_t read = 0;
-    while (read < all.size()) {
-      while (added < all.size() && files.has_capacity()) files.add(all[added++]);
-      CHECK(files.count() <= 8);
-      const bool more = co_await files.next(file);
-      REQUIRE(more);
-      CHECK(file.path() == all[read]);
-      CHECK((file.contents().size() == text_of(static_cast<int>(read)).size()));
-      ++read;
-    }
-    // Adds all paths without a check of the free capacity.
-    for (const std::string& path : all) files.add(path);
-    CHECK(files.count() == all.size());
-    const contents again = co_await read_all(files);
-    CHECK(again.size() == all.size());
-  }(paths));
+  file_prefetcher files(file_prefetcher_options{.depth = 8});
+  loaded_file file;
+  CHECK_FALSE(co_await files.next(file));
+  std::size_t added = 0;
+  std::size_t read = 0;
+  while (read < paths.size()) {
+    while (added < paths.size() && files.has_capacity()) files.add(paths[added++]);
+    CHECK(files.count() <= 8);
+    REQUIRE(co_await files.next(file));
+    CHECK(file.path() == paths[read]);
+    CHECK((file.contents().size() == text_of(static_cast<int>(read)).size()));
+    ++read;
+  }
+  // Adds all paths without a check of the free capacity.
+  for (const std::string& path : paths) files.add(path);
+  CHECK(files.count() == paths.size());
+  CHECK((co_await read_all(files)).size() == paths.size());
 }
 
-TEST_CASE("file_prefetcher: files outlive their reader", "[io]") {
+LEAT_REAL_TIME_TEST("file_prefetcher: files outlive their reader") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 20);
-  leat::block_on([](std::vector<std::string> all) -> task<> {
-    std::map<std::string, loaded_file> kept;
-    {
-      file_prefetcher files(all);
-      loaded_file file;
-      while (co_await files.next(file)) kept[file.path()] = file;
-    }
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      CHECK((leat::as_text(kept[all[i]].contents()) == text_of(static_cast<int>(i))));
-    }
-  }(paths));
+  std::map<std::string, loaded_file> kept;
+  {
+    file_prefetcher files(paths);
+    loaded_file file;
+    while (co_await files.next(file)) kept[file.path()] = file;
+  }
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    CHECK((leat::as_text(kept[paths[i]].contents()) == text_of(static_cast<int>(i))));
+  }
 }
 
-TEST_CASE("file_prefetcher: destruction leaks no descriptor", "[io]") {
+TEST_CASE("file_prefetcher: destruction leaks no descriptor") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 100);
   leat::block_on(read_list(paths));  // creates cached objects
@@ -252,30 +230,28 @@ TEST_CASE("file_prefetcher: destruction leaks no descriptor", "[io]") {
   }
 }
 
-TEST_CASE("file_prefetcher: a stop loses no file", "[io]") {
+LEAT_REAL_TIME_TEST("file_prefetcher: a stop loses no file") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 40);
   evict(paths);
-  leat::block_on([](std::vector<std::string> expected) -> task<> {
-    file_prefetcher files(expected, {.depth = 4});
-    contents all;
-    const auto read_on = [](file_prefetcher& from, contents& to, leat::task_group& g) -> task<> {
-      loaded_file file;
-      while (co_await from.next(file)) {
-        to.emplace_back(file.path(), result_of(file));
-        if (to.size() % 5 == 0) g.request_stop();
-      }
-    };
-    while (all.size() < expected.size()) {
-      leat::task_group group;
-      group.spawn(read_on(files, all, group));
-      co_await group.join();
+  file_prefetcher files(paths, {.depth = 4});
+  contents all;
+  const auto read_on = [](file_prefetcher& from, contents& to, leat::task_group& g) -> task<> {
+    loaded_file file;
+    while (co_await from.next(file)) {
+      to.emplace_back(file.path(), result_of(file));
+      if (to.size() % 5 == 0) g.request_stop();
     }
-    check_all(all, expected);
-  }(paths));
+  };
+  while (all.size() < paths.size()) {
+    leat::task_group group;
+    group.spawn(read_on(files, all, group));
+    co_await group.join();
+  }
+  check_all(all, paths);
 }
 
-TEST_CASE("file_prefetcher: lets other tasks run while it reads cached files", "[io]") {
+TEST_CASE("file_prefetcher: lets other tasks run while it reads cached files") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 100);  // 4.9 MB
   std::size_t turns = 0;
@@ -342,7 +318,7 @@ task<std::string> read_without_set_flags(std::vector<std::string> paths) {
   co_return std::to_string(right);
 }
 
-TEST_CASE("file_prefetcher: a cached file needs only open, fstat, read and close", "[io]") {
+TEST_CASE("file_prefetcher: a cached file needs only open, fstat, read and close") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 20);
   const std::string said =
@@ -351,7 +327,7 @@ TEST_CASE("file_prefetcher: a cached file needs only open, fstat, read and close
   CHECK((said == "20" || said == "not cached" || said == "no filter"));
 }
 
-TEST_CASE("file_prefetcher: few descriptors are enough", "[io]") {
+TEST_CASE("file_prefetcher: few descriptors are enough") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 100);
   evict(paths);

@@ -1,16 +1,5 @@
 // Misuse of files, readers and writers is reported before any data is lost.
 
-#include <chrono>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
 #include "leat/codec/compression/deflater.hpp"
 #include "leat/io/index/tfrecord_file.hpp"
 #include "leat/io/reader/line_reader.hpp"
@@ -21,21 +10,15 @@
 #include "leat/io/writer/tfrecord_writer.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/descriptors.hpp"
-#include "support/error_of.hpp"
 #include "support/leat_test.hpp"
 #include "support/records/record_bytes.hpp"
-#include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
 namespace misuse_test {
 
-using leat::errc;
 using leat::file;
-using leat::task;
 using leat::sim::world;
 using leat_test::abort_message;
-using leat_test::contains;
-using leat_test::error_of;
 
 // Runs the body in a world with a TFRecord file and an empty pipe. Returns the message with which
 // the process aborts.
@@ -57,7 +40,7 @@ std::string last_words_of_moved() {
   });
 }
 
-TEST_CASE("misuse: use of a moved-from writer aborts with a message", "[io]") {
+TEST_CASE("misuse: use of a moved-from writer aborts with a message") {
   for (const std::string& said : {last_words_of_moved<leat::tfrecord_writer>(),
                                   last_words_of_moved<leat::sharded_tfrecord_writer>(),
                                   last_words_of_moved<leat::tfrecord_appender>()}) {
@@ -65,7 +48,7 @@ TEST_CASE("misuse: use of a moved-from writer aborts with a message", "[io]") {
   }
 }
 
-TEST_CASE("misuse: use of a moved-from codec aborts with a message", "[io]") {
+TEST_CASE("misuse: use of a moved-from codec aborts with a message") {
   CHECK(contains(abort_message([] {
                    leat::deflater first(leat::compression::gzip);
                    const leat::deflater second = std::move(first);
@@ -79,7 +62,7 @@ task<> read_batch(leat::line_reader& reader) {
   co_await reader.read_batch(batch);
 }
 
-TEST_CASE("misuse: two reads of a reader, or its destruction during a read, abort", "[io]") {
+TEST_CASE("misuse: two reads of a reader, or its destruction during a read, abort") {
   const std::string shared = last_words_in_world([](world&) -> task<> {
     auto reader = co_await leat::line_reader::open("/pipe");
     leat::task_group group;
@@ -104,7 +87,7 @@ task<> read_some(file& f) {
   co_await f.read_at(f.status().is_stream ? leat::at_stream_position : 0, to);
 }
 
-TEST_CASE("misuse: closing or destroying a file during an operation aborts", "[io]") {
+TEST_CASE("misuse: closing or destroying a file during an operation aborts") {
   for (const bool closes : {true, false}) {
     const std::string said = last_words_in_world([closes](world&) -> task<> {
       std::optional<file> f(co_await file::open("/pipe"));
@@ -123,8 +106,7 @@ TEST_CASE("misuse: closing or destroying a file during an operation aborts", "[i
   }
 }
 
-TEST_CASE("misuse: use on another scheduler aborts, destruction on any scheduler closes the file",
-          "[io]") {
+TEST_CASE("misuse: use on another scheduler aborts, destruction on any scheduler closes the file") {
   const temp_dir dir;
   const std::string path = dir.write("f", "a line\n");
   const std::size_t before = leat_test::open_descriptors();
@@ -141,7 +123,7 @@ TEST_CASE("misuse: use on another scheduler aborts, destruction on any scheduler
   CHECK(leat_test::open_descriptors() == before);
 }
 
-TEST_CASE("misuse: readers and writers refuse a closed file", "[io]") {
+TEST_CASE("misuse: readers and writers refuse a closed file") {
   CHECK_THROWS_WITH(leat::line_reader(file(), {}), Catch::Contains("file is not open"));
   CHECK_THROWS_WITH(leat::tfrecord_file(file(), {}, {}), Catch::Contains("file is not open"));
   const auto add = []() -> task<> {
@@ -152,7 +134,7 @@ TEST_CASE("misuse: readers and writers refuse a closed file", "[io]") {
   CHECK(contains(error_of(add(), errc::failed_precondition), "file is not open"));
 }
 
-TEST_CASE("misuse: refuses offsets beyond the largest file", "[io]") {
+TEST_CASE("misuse: refuses offsets beyond the largest file") {
   const temp_dir dir;
   const std::string path = dir.write("f", "a line\n");
   const auto read_at = [](std::string p, std::uint64_t offset) -> task<> {
@@ -171,12 +153,12 @@ TEST_CASE("misuse: refuses offsets beyond the largest file", "[io]") {
   CHECK(temp_dir::read(path) == "a line\n");
 }
 
-TEST_CASE("misuse: more records than there are cannot be dropped", "[io]") {
+TEST_CASE("misuse: more records than there are cannot be dropped") {
   CHECK(contains(abort_message([] { leat::record_batch().drop_front(1); }),
                  "drop_front() of more records than the batch has"));
 }
 
-TEST_CASE("misuse: an exception of on_report ends the read, and the next read continues", "[io]") {
+TEST_CASE("misuse: an exception of on_report ends the read, and the next read continues") {
   std::string bytes = leat_test::framed({"one", "two", "three"});
   bytes[16 + 3 + 13] ^= 1;
   world w(1);

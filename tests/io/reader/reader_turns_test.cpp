@@ -1,21 +1,16 @@
 // The turns of other tasks while a reader reads a file in the page cache and never waits.
 
-#include <cstddef>
-#include <string>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
 #include "leat/io/index/indexed_reader.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_bytes.hpp"
+#include "support/records/record_files.hpp"
 #include "support/temp_dir.hpp"
 #include "support/turns.hpp"
 
 namespace reader_turns_test {
 
-using leat::task;
 using leat_test::ready_task;
 using leat_test::slow_call;
 
@@ -35,14 +30,14 @@ std::size_t runs_while_reading(Open open) {
   return runs;
 }
 
-TEST_CASE("line_reader: other tasks run while a cached file is read", "[io]") {
+TEST_CASE("line_reader: other tasks run while a cached file is read") {
   const temp_dir dir;
   const std::string path = dir.write("lines", std::string(100'000, '\n'));
   CHECK(runs_while_reading<leat::line_batch>(
             [&] { return leat::line_reader::open(path, {.read = {.chunk_size = 50}}); }) >= 5);
 }
 
-TEST_CASE("tfrecord_reader: other tasks run while resync searches a cached file", "[io]") {
+TEST_CASE("tfrecord_reader: other tasks run while resync searches a cached file") {
   const temp_dir dir;
   const std::string garbage(100'000, 'x');
   const std::string path = dir.write("records", leat_test::framed({"a"}) + garbage);
@@ -53,7 +48,7 @@ TEST_CASE("tfrecord_reader: other tasks run while resync searches a cached file"
         }) >= 5);
 }
 
-TEST_CASE("tfrecord_reader: timers are served while corrupt records are skipped", "[io]") {
+TEST_CASE("tfrecord_reader: timers are served while corrupt records are skipped") {
   constexpr std::size_t count = 60;  // ms
   const temp_dir dir;
   std::string records;
@@ -63,19 +58,15 @@ TEST_CASE("tfrecord_reader: timers are served while corrupt records are skipped"
   }
   const std::string path = dir.write("records", records);
   slow_call call;
-  leat::block_on([](const std::string& from, slow_call& f) -> task<> {
-    auto reader = co_await leat::tfrecord_reader::open(
-        from, {.corruption = {.policy = leat::corruption_policy::skip_record,
-                              .on_report = [&f](const leat::corruption_report&) { f(); }}});
-    leat::record_batch batch;
-    while (co_await reader->read_batch(batch)) {
-    }
-  }(path, call));
+  leat::tfrecord_reader_options options;
+  options.corruption.policy = leat::corruption_policy::skip_record;
+  options.corruption.on_report = [&call](const leat::corruption_report&) { call(); };
+  leat::block_on(leat_test::read_records(path, options));
   CHECK(call.calls() == count);
   CHECK(call.turns() >= 5);
 }
 
-TEST_CASE("indexed_reader: other tasks run while a cached file is read", "[io]") {
+TEST_CASE("indexed_reader: other tasks run while a cached file is read") {
   const temp_dir dir;
   const std::vector<std::string> records(10'000, "record");
   const std::string path = dir.write("records", leat_test::framed(records));

@@ -2,32 +2,21 @@
 // finds the records that a slow reader by the definition finds, in plain files, compressed files
 // and pipes.
 
-#include <chrono>
-#include <cstdint>
 #include <iterator>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
 #include "leat/base/random.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/effort.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_bytes.hpp"
 #include "support/records/slow_readers.hpp"
 #include "support/records/texts.hpp"
 #include "support/records/zlib_oracle.hpp"
-#include "support/refusal.hpp"
 
 namespace resync_test {
 
-using namespace std::chrono_literals;
 using leat::corruption_policy;
-using leat::task;
 using leat_test::framed;
 using leat_test::header_of;
 using leat_test::left_out;
@@ -92,23 +81,23 @@ void check_all_but(const std::string& damage, const std::string& told,
   }
 }
 
-TEST_CASE("resync: a torn record that exceeds the file loses no other record", "[io]") {
+TEST_CASE("resync: a torn record that exceeds the file loses no other record") {
   check_all_but(torn(1000000, 1000), "truncated after ");
   check_all_but(torn(5000, 100), "truncated after ");
   check_all_but(torn(5000, leat::tfrecord_header_size), "truncated after ");
   check_all_but(torn(5000, 100) + torn(6000, 300), "truncated after ");
 }
 
-TEST_CASE("resync: a record torn within the file loses no other record", "[io]") {
+TEST_CASE("resync: a record torn within the file loses no other record") {
   check_all_but(torn(100, 50), "checksum of the payload of 100 bytes is wrong");
   check_all_but(torn(100, 50) + torn(80, 30), "checksum of the payload of 100 bytes is wrong");
 }
 
-TEST_CASE("resync: a record with a torn header loses no other record", "[io]") {
+TEST_CASE("resync: a record with a torn header loses no other record") {
   check_all_but(torn(100, 7), "checksum of the length is wrong");
 }
 
-TEST_CASE("resync: a length above the limit loses no other record", "[io]") {
+TEST_CASE("resync: a length above the limit loses no other record") {
   const std::string some(1000, 'z');
   const std::string above = " bytes is above the limit max_record_size of ";
   constexpr std::uint64_t gib = std::uint64_t{1} << 30;
@@ -125,12 +114,12 @@ TEST_CASE("resync: a length above the limit loses no other record", "[io]") {
 }
 
 // Without the checksum of the payload, a torn record inside the file would not be detected.
-TEST_CASE("resync: loses no other record if only headers are checked", "[io]") {
+TEST_CASE("resync: loses no other record if only headers are checked") {
   check_all_but(torn(5000, 100), "truncated after ",
                 {.checks = leat::tfrecord_checks::header_only});
 }
 
-TEST_CASE("resync: accepts no record inside a record with a valid header", "[io]") {
+TEST_CASE("resync: accepts no record inside a record with a valid header") {
   const std::string inner = framed({"within"});
   const std::string first = framed({"first"});
   std::string damaged = framed({inner + "!"});
@@ -151,8 +140,7 @@ TEST_CASE("resync: accepts no record inside a record with a valid header", "[io]
   }
 }
 
-TEST_CASE("resync: searches inside a record above max_held in a compressed file or a pipe",
-          "[io]") {
+TEST_CASE("resync: searches inside a record above max_held in a compressed file or a pipe") {
   const std::string large = framed({framed({"within"}) + std::string(5000, '!')});
   const std::string bytes = large + framed({"last"});
   leat::tfrecord_reader_options options{.max_record_size = 1000};
@@ -175,7 +163,7 @@ TEST_CASE("resync: searches inside a record above max_held in a compressed file 
   }
 }
 
-TEST_CASE("resync: skip_record reports the skipped size, not the length in the header", "[io]") {
+TEST_CASE("resync: skip_record reports the skipped size, not the length in the header") {
   const std::string bytes = framed({"first"}) + header_of(std::uint64_t{1} << 40) + "abc";
   for (const way how : ways) {
     const outcome o = read(bytes, how, {}, corruption_policy::skip_record);
@@ -197,7 +185,7 @@ TEST_CASE("resync: skip_record reports the skipped size, not the length in the h
 }
 
 // Only statistics().left_over reports a tolerated tail.
-TEST_CASE("resync: a torn record before intact records is not a tolerated tail", "[io]") {
+TEST_CASE("resync: a torn record before intact records is not a tolerated tail") {
   for (const std::string& damage :
        {torn(1000000, 1000), torn(5000, 100), torn(5000, leat::tfrecord_header_size),
         torn(5000, 100) + torn(6000, 300)}) {
@@ -205,7 +193,7 @@ TEST_CASE("resync: a torn record before intact records is not a tolerated tail",
   }
 }
 
-TEST_CASE("resync: does not skip a record above max_held after a torn one", "[io]") {
+TEST_CASE("resync: does not skip a record above max_held after a torn one") {
   leat::tfrecord_reader_options options;
   options.corruption.max_held = 100;
   const std::string large(3000, 'l');
@@ -222,7 +210,7 @@ TEST_CASE("resync: does not skip a record above max_held after a torn one", "[io
   }
 }
 
-TEST_CASE("resync: a torn record before other torn records is not a tolerated tail", "[io]") {
+TEST_CASE("resync: a torn record before other torn records is not a tolerated tail") {
   std::string wrong = framed({"wrong"});
   wrong.back() ^= 1;
   for (const std::string& tail :
@@ -248,7 +236,7 @@ TEST_CASE("resync: a torn record before other torn records is not a tolerated ta
   }
 }
 
-TEST_CASE("resync: corruption after a torn record counts for max_reports", "[io]") {
+TEST_CASE("resync: corruption after a torn record counts for max_reports") {
   leat::tfrecord_reader_options options{.tolerate_truncated_tail = true};
   options.corruption.max_reports = 1;
   const std::string bytes =
@@ -257,14 +245,14 @@ TEST_CASE("resync: corruption after a torn record counts for max_reports", "[io]
     const outcome o = read(bytes, how, options);
     CHECK(o.read.records == std::vector<std::string>{"first", "one", "two", "three", "four"});
     INFO(o.read.error);
-    CHECK(leat_test::contains(
-        o.read.error,
-        "/f, record 6 at offset 150: truncated after 120 of 5016 bytes; 1 earlier reports "
-        "reach the limit corruption_options::max_reports: raise it to skip more"));
+    CHECK(
+        contains(o.read.error,
+                 "/f, record 6 at offset 150: truncated after 120 of 5016 bytes; 1 earlier reports "
+                 "reach the limit corruption_options::max_reports: raise it to skip more"));
   }
 }
 
-TEST_CASE("resync: a stop during the search leaves the position at the corruption", "[io]") {
+TEST_CASE("resync: a stop during the search leaves the position at the corruption") {
   std::vector<left_out> reports;
   leat::tfrecord_reader_options options;
   options.corruption.policy = corruption_policy::resync;
@@ -277,8 +265,7 @@ TEST_CASE("resync: a stop during the search leaves the position at the corruptio
   w.run([&](leat::sim::world& here) -> task<> {
     const auto reader = co_await leat::tfrecord_reader::open("/f", options);
     leat::record_batch batch;
-    const bool first = co_await reader->read_batch(batch);
-    REQUIRE(first);
+    REQUIRE(co_await reader->read_batch(batch));
     const auto read_on = [](leat::tfrecord_reader& r, leat::record_batch& to) -> task<> {
       static_cast<void>(co_await r.read_batch(to));
     };
@@ -292,8 +279,7 @@ TEST_CASE("resync: a stop during the search leaves the position at the corruptio
     CHECK(reader->statistics().reports == 0);
     here.files().write_pipe("/f", framed(behind));
     here.files().close_pipe("/f");
-    const bool more = co_await reader->read_batch(batch);
-    CHECK(more);
+    CHECK(co_await reader->read_batch(batch));
     CHECK(batch.size() == behind.size());
     CHECK(batch.position(0).offset == 71);
     CHECK(batch.position(0).index == 2);
@@ -303,8 +289,7 @@ TEST_CASE("resync: a stop during the search leaves the position at the corruptio
 }
 
 // Each of the following records is within the length that all previous headers state.
-TEST_CASE("resync: the cost of torn records is proportional to the file, not to their lengths",
-          "[io]") {
+TEST_CASE("resync: the cost of torn records is proportional to the file, not to their lengths") {
   const std::string garbage(12, '\xff');
   struct workload {
     std::string damage;
@@ -360,7 +345,7 @@ bool is_cut_off(std::string_view rest, std::uint64_t left_out, std::uint64_t max
   return length && *length <= max_record_size && *length + leat::tfrecord_overhead > rest.size();
 }
 
-TEST_CASE("resync: reads files with many kinds of corruption as defined", "[io]") {
+TEST_CASE("resync: reads files with many kinds of corruption as defined") {
   leat::random_engine random(17);
   leat::tfrecord_reader_options options{.max_record_size = 600};
   for (std::uint64_t i = 0; i < leat_test::scaled_count(3000); ++i) {
@@ -397,7 +382,7 @@ TEST_CASE("resync: reads files with many kinds of corruption as defined", "[io]"
 
 // The header at the end has 12 bytes. None of them are in view after they become part of the tail,
 // and the memory ends with the file.
-TEST_CASE("resync: does not read after the end of a torn tail", "[io]") {
+TEST_CASE("resync: does not read after the end of a torn tail") {
   const leat::detail::tfrecord_framing framing({}, "f");
   CHECK_FALSE(framing.declared_size({}, 0));
   leat::tfrecord_reader_options options{.tolerate_truncated_tail = true};

@@ -1,22 +1,14 @@
 // Readers that bypass the page cache, on the current file system.
 
-#include <string>
-#include <vector>
-
 #include <fcntl.h>
-#include <unistd.h>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/block_on.hpp"
 #include "leat/io/reader/fixed_length_reader.hpp"
 #include "leat/io/reader/whole_file_reader.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_files.hpp"
 #include "support/temp_dir.hpp"
 
 namespace direct_reading_test {
-
-using leat::task;
 
 // Some file systems do not support O_DIRECT.
 bool can_be_direct(const std::string& path) {
@@ -45,8 +37,7 @@ task<std::string> read_whole(std::string path, std::size_t chunk_size, bool& dir
   co_return text;
 }
 
-TEST_CASE("read_options: direct reads return the same for any contents of the last sector",
-          "[io]") {
+TEST_CASE("read_options: direct reads return the same for any contents of the last sector") {
   const temp_dir dir;
   for (const std::size_t size : std::vector<std::size_t>{1, 511, 512, 513, 4095, 4096, 4097, 8192,
                                                          12'289, 300'000, 1'048'577}) {
@@ -61,39 +52,34 @@ TEST_CASE("read_options: direct reads return the same for any contents of the la
   }
 }
 
-TEST_CASE("read_options: direct reads resume at any record", "[io]") {
+LEAT_REAL_TIME_TEST("read_options: direct reads resume at any record") {
   const temp_dir dir;
   const std::string path = dir.write("f", text_of_size(100'000));
-  leat::block_on([](std::string p) -> task<> {
-    const leat::fixed_length_reader_options options{.record_size = 100,
-                                                    .read = {.chunk_size = 8192, .direct = true}};
-    auto reader = co_await leat::fixed_length_reader::open(p, options);
-    const std::string text = text_of_size(100'000);
-    leat::record_batch batch;
-    for (const std::uint64_t index : std::vector<std::uint64_t>{999, 0, 41, 500, 123}) {
-      reader->seek(index * 100, index);
-      const bool more = co_await reader->read_batch(batch);
-      REQUIRE(more);
-      CHECK(leat::as_text(batch[0]) == text.substr(index * 100, 100));
-    }
-  }(path));
+  const leat::fixed_length_reader_options options{.record_size = 100,
+                                                  .read = {.chunk_size = 8192, .direct = true}};
+  auto reader = co_await leat::fixed_length_reader::open(path, options);
+  const std::string text = text_of_size(100'000);
+  leat::record_batch batch;
+  for (const std::uint64_t index : std::vector<std::uint64_t>{999, 0, 41, 500, 123}) {
+    reader->seek(index * 100, index);
+    REQUIRE(co_await reader->read_batch(batch));
+    CHECK(leat::as_text(batch[0]) == text.substr(index * 100, 100));
+  }
 }
 
-TEST_CASE("read_options: direct reads of empty files, generated files and single records", "[io]") {
+LEAT_REAL_TIME_TEST(
+    "read_options: direct reads of empty files, generated files and single records") {
   const temp_dir dir;
   bool direct = true;
-  CHECK(leat::block_on(read_whole(dir.write("empty", ""), 4096, direct)).empty());
+  CHECK((co_await read_whole(dir.write("empty", ""), 4096, direct)).empty());
   CHECK_FALSE(direct);
-  CHECK(leat::block_on(read_whole("/proc/self/status", 4096, direct)).starts_with("Name:"));
+  CHECK((co_await read_whole("/proc/self/status", 4096, direct)).starts_with("Name:"));
   CHECK_FALSE(direct);
   const std::string path = dir.write("one", text_of_size(777'777));
-  leat::block_on([](std::string p) -> task<> {
-    auto reader = co_await leat::whole_file_reader::open(p, {.read = {.direct = true}});
-    leat::record_batch batch;
-    const bool more = co_await reader->read_batch(batch);
-    REQUIRE(more);
-    CHECK((leat::as_text(batch[0]) == text_of_size(777'777)));
-  }(path));
+  auto reader = co_await leat::whole_file_reader::open(path, {.read = {.direct = true}});
+  leat::record_batch batch;
+  REQUIRE(co_await reader->read_batch(batch));
+  CHECK((leat::as_text(batch[0]) == text_of_size(777'777)));
 }
 
 }  // namespace direct_reading_test

@@ -3,22 +3,18 @@
 
 #include "leat/io/stream/detail/stream_window.hpp"
 
-#include <cstdint>
 #include <cstring>
-#include <string>
-
-#include <catch2/catch.hpp>
 
 #include "io/reader/record_reader_definitions.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/stream/internal/decompressed_stream.hpp"
 #include "leat/sim/world/world.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/texts.hpp"
 #include "support/records/zlib_oracle.hpp"
 
 namespace stream_window_test {
 
-using leat::task;
 using leat::detail::chunk_pool;
 using leat::detail::stream_window;
 using leat_test::noise;
@@ -56,7 +52,7 @@ std::uint64_t copied_for(const std::string& text, std::size_t piece, std::uint64
   return view.copied();
 }
 
-TEST_CASE("stream_window: copies data that grows in small pieces at most twice", "[io]") {
+TEST_CASE("stream_window: copies data that grows in small pieces at most twice") {
   const std::string text = noise(std::size_t{9} << 20);
   for (const std::size_t piece : {4 * kibibyte, 64 * kibibyte, chunk_size + 1}) {
     CHECK(copied_for(text, piece, 0, false) < 2 * text.size());
@@ -65,7 +61,7 @@ TEST_CASE("stream_window: copies data that grows in small pieces at most twice",
   }
 }
 
-TEST_CASE("stream_window: keeps adjacent chunks separate", "[io]") {
+TEST_CASE("stream_window: keeps adjacent chunks separate") {
   const pool_of_chunks chunks(0);
   stream_window view;
   for (int i = 0; i < 3; ++i) {
@@ -77,7 +73,7 @@ TEST_CASE("stream_window: keeps adjacent chunks separate", "[io]") {
   }
 }
 
-TEST_CASE("stream_window: reserves memory only for certain data", "[io]") {
+TEST_CASE("stream_window: reserves memory only for certain data") {
   const pool_of_chunks chunks;
   constexpr std::size_t long_record = std::size_t{1} << 26;
   stream_window view;
@@ -94,7 +90,7 @@ TEST_CASE("stream_window: reserves memory only for certain data", "[io]") {
 }
 
 // Data of a file is copied once, from the read-ahead buffer into view.
-TEST_CASE("stream_window: joins separate reads in one buffer", "[io]") {
+TEST_CASE("stream_window: joins separate reads in one buffer") {
   const std::string text = noise(std::size_t{9} << 20);
   for (const bool certain : {false, true}) {
     const pool_of_chunks chunks;
@@ -114,7 +110,7 @@ TEST_CASE("stream_window: joins separate reads in one buffer", "[io]") {
   }
 }
 
-TEST_CASE("decompressed_stream: a long record from a pipe is not copied with each piece", "[io]") {
+TEST_CASE("decompressed_stream: a long record from a pipe is not copied with each piece") {
   const std::string text = noise(std::size_t{4} << 20);
   leat::sim::world w(1);
   w.files().make_pipe("/f");
@@ -125,8 +121,7 @@ TEST_CASE("decompressed_stream: a long record from a pipe is not copied with eac
     const auto where = std::source_location::current();
     for (std::size_t at = 0; at < text.size(); at += 4 * kibibyte) {
       here.files().write_pipe("/f", std::string_view(text).substr(at, 4 * kibibyte));
-      const bool more = co_await stream.advance(view.size(), 0, where);
-      REQUIRE(more);
+      REQUIRE(co_await stream.advance(view.size(), 0, where));
     }
     REQUIRE(view.size() == text.size());
     REQUIRE(std::memcmp(view.data(), text.data(), text.size()) == 0);
@@ -134,8 +129,7 @@ TEST_CASE("decompressed_stream: a long record from a pipe is not copied with eac
   });
 }
 
-TEST_CASE("decompressed_stream: a long record with a poor ratio is not copied with each piece",
-          "[io]") {
+TEST_CASE("decompressed_stream: a long record with a poor ratio is not copied with each piece") {
   const std::string text = noise(std::size_t{8} << 20);
   leat::sim::world w(1);
   w.files().write_file("/f", leat_test::zlib_deflated(text, {.level = 1}));
@@ -166,7 +160,7 @@ class counting_framing : public leat::detail::line_framing {
   inline static std::uint64_t looked_at = 0;
 };
 
-TEST_CASE("line_reader: does not rescan a long line with each piece", "[io]") {
+TEST_CASE("line_reader: does not rescan a long line with each piece") {
   const std::string line(std::size_t{2} << 20, 'x');
   const std::string text = "short\n" + line + "\r\nx\n" + line;
   leat::sim::world w(1);
@@ -181,8 +175,7 @@ TEST_CASE("line_reader: does not rescan a long line with each piece", "[io]") {
     here.files().write_pipe("/f", text);
     here.files().close_pipe("/f");
     leat::basic_record_batch<std::string_view> batch;
-    for (bool more = true; more;) {
-      more = co_await reader.read_batch(batch);
+    while (co_await reader.read_batch(batch)) {
       for (const std::string_view l : batch) sizes.push_back(l.size());
     }
   });

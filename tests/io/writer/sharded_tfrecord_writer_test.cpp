@@ -2,22 +2,15 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <string>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/block_on.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_bytes.hpp"
 #include "support/records/texts.hpp"
-#include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
 namespace sharded_tfrecord_writer_test {
 
 using leat::compression;
-using leat::errc;
-using leat::task;
 using leat_test::framed;
 using leat_test::plain_of;
 using options = leat::sharded_tfrecord_writer_options;
@@ -61,14 +54,14 @@ texts names_in(const temp_dir& dir) {
   return names;
 }
 
-TEST_CASE("shard_path: names sort like their numbers", "[io]") {
+TEST_CASE("shard_path: names sort like their numbers") {
   CHECK(leat::shard_path("data/a", 3, 10, ".tfrecord") == "data/a-00003-of-00010.tfrecord");
   CHECK(leat::shard_path("a", 0, 1, "") == "a-00000-of-00001");
   CHECK(leat::shard_path("a", 99'999, 100'000, "") == "a-099999-of-100000");
   CHECK(leat::shard_path("a", 12, 1'234'567, ".gz") == "a-0000012-of-1234567.gz");
 }
 
-TEST_CASE("sharded_tfrecord_writer: writes max_records to each file", "[io]") {
+TEST_CASE("sharded_tfrecord_writer: writes max_records to each file") {
   for (const int count : {0, 1, 9, 10, 11, 20, 95}) {
     const temp_dir dir;
     const texts records = numbered(count);
@@ -82,8 +75,7 @@ TEST_CASE("sharded_tfrecord_writer: writes max_records to each file", "[io]") {
   }
 }
 
-TEST_CASE("sharded_tfrecord_writer: an uncompressed file exceeds max_bytes only for one record",
-          "[io]") {
+TEST_CASE("sharded_tfrecord_writer: an uncompressed file exceeds max_bytes only for one record") {
   const temp_dir dir;
   texts records = numbered(50, 84);  // 100 bytes with the frame
   records[20] = std::string(5000, 'x');
@@ -98,7 +90,7 @@ TEST_CASE("sharded_tfrecord_writer: an uncompressed file exceeds max_bytes only 
   CHECK(names_in(dir).size() == 6);  // 1000, 1000, 5016, 1000, 1000, 900
 }
 
-TEST_CASE("sharded_tfrecord_writer: a compressed file ends when it reaches max_bytes", "[io]") {
+TEST_CASE("sharded_tfrecord_writer: a compressed file ends when it reaches max_bytes") {
   for (const compression c : {compression::zlib, compression::gzip}) {
     const temp_dir dir;
     const texts records = numbered(200, 500);
@@ -119,7 +111,7 @@ TEST_CASE("sharded_tfrecord_writer: a compressed file ends when it reaches max_b
   }
 }
 
-TEST_CASE("sharded_tfrecord_writer: shard_count distributes records round robin", "[io]") {
+TEST_CASE("sharded_tfrecord_writer: shard_count distributes records round robin") {
   for (const int count : {0, 2, 3, 10}) {
     const temp_dir dir;
     const texts records = numbered(count);
@@ -133,33 +125,26 @@ TEST_CASE("sharded_tfrecord_writer: shard_count distributes records round robin"
   }
 }
 
-TEST_CASE("sharded_tfrecord_writer: no file has its name before close", "[io]") {
+LEAT_REAL_TIME_TEST("sharded_tfrecord_writer: no file has its name before close") {
   const temp_dir dir;
-  leat::block_on([](std::string prefix, const temp_dir& d) -> task<> {
-    options o;
-    o.max_records = 2;
-    auto writer = co_await leat::sharded_tfrecord_writer::open(prefix, std::move(o));
-    for (int i = 0; i < 5; ++i) co_await writer.write(leat::as_bytes("record"));
-    co_await writer.flush();
-    CHECK(names_in(d) == texts{"set-00000.tfrecord.partial", "set-00001.tfrecord.partial",
+  const std::string prefix = dir / "set";
+  options o;
+  o.max_records = 2;
+  auto writer = co_await leat::sharded_tfrecord_writer::open(prefix, std::move(o));
+  for (int i = 0; i < 5; ++i) co_await writer.write(leat::as_bytes("record"));
+  co_await writer.flush();
+  CHECK(names_in(dir) == texts{"set-00000.tfrecord.partial", "set-00001.tfrecord.partial",
                                "set-00002.tfrecord.partial"});
-    CHECK(temp_dir::read(prefix + "-00002.tfrecord.partial") == framed({"record"}));
-    CHECK(writer.shard_count() == 3);
-    co_await writer.close();
-    co_await writer.close();
-    CHECK(names_in(d) == texts{"set-00000-of-00003.tfrecord", "set-00001-of-00003.tfrecord",
+  CHECK(temp_dir::read(prefix + "-00002.tfrecord.partial") == framed({"record"}));
+  CHECK(writer.shard_count() == 3);
+  co_await writer.close();
+  co_await writer.close();
+  CHECK(names_in(dir) == texts{"set-00000-of-00003.tfrecord", "set-00001-of-00003.tfrecord",
                                "set-00002-of-00003.tfrecord"});
-    std::error_code code;
-    try {
-      co_await writer.write(leat::as_bytes("more"));
-    } catch (const leat::failure& e) {
-      code = e.code();
-    }
-    CHECK(code == errc::failed_precondition);
-  }(dir / "set", dir));
+  CHECK(co_await code_of(writer.write(leat::as_bytes("more"))) == errc::failed_precondition);
 }
 
-TEST_CASE("sharded_tfrecord_writer: leaves no file without a close", "[io]") {
+TEST_CASE("sharded_tfrecord_writer: leaves no file without a close") {
   const temp_dir dir;
   for (const std::size_t count : {std::size_t{0}, std::size_t{4}}) {
     leat::block_on([](std::string prefix, std::size_t n) -> task<> {
@@ -173,37 +158,29 @@ TEST_CASE("sharded_tfrecord_writer: leaves no file without a close", "[io]") {
   }
 }
 
-TEST_CASE("sharded_tfrecord_writer: if one file cannot be renamed, none is", "[io]") {
+LEAT_REAL_TIME_TEST("sharded_tfrecord_writer: if one file cannot be renamed, none is") {
   const temp_dir dir;
   const std::string in_the_way = dir / "set-00002-of-00003.tfrecord";
-  leat::block_on([](std::string prefix, std::string obstacle, const temp_dir& d) -> task<> {
-    std::filesystem::create_directory(obstacle);
-    options o;
-    o.max_records = 2;
-    auto writer = co_await leat::sharded_tfrecord_writer::open(prefix, std::move(o));
-    for (int i = 0; i < 6; ++i) co_await writer.write(leat::as_bytes("record"));
-    std::string what;
-    try {
-      co_await writer.close();
-    } catch (const leat::failure& e) {
-      what = e.what();
-    }
-    CHECK(what.find("cannot rename to " + obstacle) != std::string::npos);
-    CHECK(names_in(d) == texts{"set-00000.tfrecord.partial", "set-00001.tfrecord.partial",
+  const std::string prefix = dir / "set";
+  std::filesystem::create_directory(in_the_way);
+  options o;
+  o.max_records = 2;
+  auto writer = co_await leat::sharded_tfrecord_writer::open(prefix, std::move(o));
+  for (int i = 0; i < 6; ++i) co_await writer.write(leat::as_bytes("record"));
+  CHECK(contains(co_await message_of(writer.close()), "cannot rename to " + in_the_way));
+  CHECK(names_in(dir) == texts{"set-00000.tfrecord.partial", "set-00001.tfrecord.partial",
                                "set-00002-of-00003.tfrecord", "set-00002.tfrecord.partial"});
-    std::filesystem::remove(obstacle);
-    co_await writer.close();
-    CHECK(temp_dir::read(obstacle) == framed({"record", "record"}));
-    CHECK(names_in(d).size() == 3);
-  }(dir / "set", in_the_way, dir));
+  std::filesystem::remove(in_the_way);
+  co_await writer.close();
+  CHECK(temp_dir::read(in_the_way) == framed({"record", "record"}));
+  CHECK(names_in(dir).size() == 3);
 }
 
-TEST_CASE("sharded_tfrecord_writer: refuses and names an option out of range", "[io]") {
+TEST_CASE("sharded_tfrecord_writer: refuses and names an option out of range") {
   const temp_dir dir;
   const auto refusal = [&](const options& o) {
     return leat_test::refusal([&] { return written(dir, {}, o); });
   };
-  using leat_test::contains;
   CHECK(contains(refusal({.max_records = 0}), "max_records is 0"));
   CHECK(contains(refusal({.max_bytes = 0}), "max_bytes is 0"));
   CHECK(contains(refusal({.shard_count = 10'001}), "shard_count is 10001, must be at most 10000"));

@@ -1,24 +1,15 @@
 #include "leat/io/writer/tfrecord_appender.hpp"
 
 #include <filesystem>
-#include <string>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/block_on.hpp"
 #include "leat/io/index/tfrecord_index_file.hpp"
-#include "support/error_of.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_bytes.hpp"
 #include "support/records/zlib_oracle.hpp"
-#include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tfrecord_appender_test {
 
-using leat::errc;
-using leat::task;
-using leat_test::contains;
 using leat_test::framed;
 using texts = std::vector<std::string>;
 
@@ -36,7 +27,7 @@ std::string refusal(const std::string& path, errc expected,
   return leat_test::error_of(append(path, {"x"}, true, options), expected);
 }
 
-TEST_CASE("tfrecord_appender: new records follow the old ones", "[io]") {
+TEST_CASE("tfrecord_appender: new records follow the old ones") {
   const temp_dir dir;
   for (const std::size_t size : {0U, 20U, 100'000U}) {
     const std::string path = dir.write("a", framed({"one", "two"}));
@@ -51,38 +42,26 @@ TEST_CASE("tfrecord_appender: new records follow the old ones", "[io]") {
   CHECK(temp_dir::read(empty) == framed({"first"}));
 }
 
-TEST_CASE("tfrecord_appender: counts old and new records", "[io]") {
+LEAT_REAL_TIME_TEST("tfrecord_appender: counts old and new records") {
   const temp_dir dir;
-  leat::block_on([](std::string path) -> task<> {
-    auto appender = co_await leat::tfrecord_appender::open(path);
-    CHECK(appender.original_record_count() == 2);
-    CHECK(appender.original_size() == 38);
-    CHECK(temp_dir::read(path + ".append") == "38\n");
-    co_await appender.write(leat::as_bytes("three"));
-    CHECK(temp_dir::read(path) == framed({"one", "two"}));
-    co_await appender.flush();
-    CHECK(temp_dir::read(path) == framed({"one", "two", "three"}));
-    CHECK(appender.records_written() == 1);
-    CHECK(appender.bytes_written() == 21);
-    co_await appender.close();
-    co_await appender.close();
-    errc codes[] = {errc::unknown, errc::unknown};
-    try {
-      co_await appender.write(leat::as_bytes("x"));
-    } catch (const leat::failure& e) {
-      codes[0] = e.code() == errc::failed_precondition ? errc::failed_precondition : errc::unknown;
-    }
-    try {
-      co_await appender.flush();
-    } catch (const leat::failure& e) {
-      codes[1] = e.code() == errc::failed_precondition ? errc::failed_precondition : errc::unknown;
-    }
-    CHECK(codes[0] == errc::failed_precondition);
-    CHECK(codes[1] == errc::failed_precondition);
-  }(dir.write("a", framed({"one", "two"}))));
+  const std::string path = dir.write("a", framed({"one", "two"}));
+  auto appender = co_await leat::tfrecord_appender::open(path);
+  CHECK(appender.original_record_count() == 2);
+  CHECK(appender.original_size() == 38);
+  CHECK(temp_dir::read(path + ".append") == "38\n");
+  co_await appender.write(leat::as_bytes("three"));
+  CHECK(temp_dir::read(path) == framed({"one", "two"}));
+  co_await appender.flush();
+  CHECK(temp_dir::read(path) == framed({"one", "two", "three"}));
+  CHECK(appender.records_written() == 1);
+  CHECK(appender.bytes_written() == 21);
+  co_await appender.close();
+  co_await appender.close();
+  CHECK(co_await code_of(appender.write(leat::as_bytes("x"))) == errc::failed_precondition);
+  CHECK(co_await code_of(appender.flush()) == errc::failed_precondition);
 }
 
-TEST_CASE("tfrecord_appender: destruction without close keeps the old file", "[io]") {
+TEST_CASE("tfrecord_appender: destruction without close keeps the old file") {
   const temp_dir dir;
   const std::string path = dir.write("a", framed({"one", "two"}));
   for (const std::size_t size : {0U, 100'000U}) {
@@ -92,7 +71,7 @@ TEST_CASE("tfrecord_appender: destruction without close keeps the old file", "[i
   }
 }
 
-TEST_CASE("tfrecord_appender: refuses a torn file with the position", "[io]") {
+TEST_CASE("tfrecord_appender: refuses a torn file with the position") {
   const temp_dir dir;
   const std::string whole = framed({"one", "two"});
   for (std::size_t size = 20; size < whole.size(); ++size) {
@@ -111,7 +90,7 @@ TEST_CASE("tfrecord_appender: refuses a torn file with the position", "[io]") {
   CHECK(temp_dir::read(path) == damaged + framed({"three"}));
 }
 
-TEST_CASE("tfrecord_appender: refuses files that are compressed or not TFRecord", "[io]") {
+TEST_CASE("tfrecord_appender: refuses files that are compressed or not TFRecord") {
   const temp_dir dir;
   const std::string gzip = dir.write("gzip", leat_test::zlib_deflated(framed({"one"})));
   CHECK(contains(refusal(gzip, errc::invalid_argument), "compressed with GZIP"));
@@ -125,7 +104,7 @@ TEST_CASE("tfrecord_appender: refuses files that are compressed or not TFRecord"
   CHECK_FALSE(std::filesystem::exists(dir / "none.append"));
 }
 
-TEST_CASE("tfrecord_appender: refuses an index path that is not a regular file", "[io]") {
+TEST_CASE("tfrecord_appender: refuses an index path that is not a regular file") {
   const temp_dir dir;
   const std::string path = dir.write("a", framed({"one"}));
   const std::string index = leat::tfrecord_index_path(path);
@@ -144,30 +123,21 @@ TEST_CASE("tfrecord_appender: refuses an index path that is not a regular file",
   CHECK(temp_dir::read(path) == framed({"one", "two"}));
 }
 
-TEST_CASE("tfrecord_appender: the note of an append refuses a second appender", "[io]") {
+LEAT_REAL_TIME_TEST("tfrecord_appender: the note of an append refuses a second appender") {
   const temp_dir dir;
   const std::string path = dir.write("a", framed({"one"}));
-  leat::block_on([](std::string p) -> task<> {
-    auto first = co_await leat::tfrecord_appender::open(p);
-    std::string what;
-    texts other(1, "x");
-    try {
-      co_await append(p, std::move(other));
-    } catch (const leat::failure& e) {
-      CHECK(e.code() == errc::already_exists);
-      what = e.what();
-    }
-    CHECK(contains(what, p + ".append; if it was interrupted, call roll_back_append()"));
-    CHECK(contains(what, "roll_back_append()"));
-    co_await first.write(leat::as_bytes("two"));
-    co_await first.close();
-    texts later(1, "three");
-    co_await append(p, std::move(later));
-  }(path));
+  auto first = co_await leat::tfrecord_appender::open(path);
+  texts other(1, "x");
+  CHECK(contains(co_await message_of(append(path, std::move(other)), errc::already_exists),
+                 path + ".append; if it was interrupted, call roll_back_append()"));
+  co_await first.write(leat::as_bytes("two"));
+  co_await first.close();
+  texts later(1, "three");
+  co_await append(path, std::move(later));
   CHECK(temp_dir::read(path) == framed({"one", "two", "three"}));
 }
 
-TEST_CASE("roll_back_append: restores the size in the note", "[io]") {
+TEST_CASE("roll_back_append: restores the size in the note") {
   const temp_dir dir;
   const std::string old = framed({"one"});
   const std::string path = dir.write("a", old + framed({"two"}).substr(0, 7));
@@ -180,7 +150,7 @@ TEST_CASE("roll_back_append: restores the size in the note", "[io]") {
   CHECK_FALSE(leat::block_on(leat::roll_back_append(path)));
 }
 
-TEST_CASE("roll_back_append: a partial note means that nothing was appended", "[io]") {
+TEST_CASE("roll_back_append: a partial note means that nothing was appended") {
   const temp_dir dir;
   const std::string old = framed({"one"});
   for (const std::string& text : {std::string(), std::string("1"), std::string(5, '\0')}) {
@@ -192,7 +162,7 @@ TEST_CASE("roll_back_append: a partial note means that nothing was appended", "[
   }
 }
 
-TEST_CASE("roll_back_append: does not truncate because of an invalid note", "[io]") {
+TEST_CASE("roll_back_append: does not truncate because of an invalid note") {
   const temp_dir dir;
   const std::string path = dir.write("a", "as it is");
   for (const char* text :
@@ -208,7 +178,7 @@ TEST_CASE("roll_back_append: does not truncate because of an invalid note", "[io
   }
 }
 
-TEST_CASE("roll_back_append: does not extend a file that became shorter", "[io]") {
+TEST_CASE("roll_back_append: does not extend a file that became shorter") {
   const temp_dir dir;
   const std::string path = dir.write("a", "short");
   dir.write("a.append", "1000\n");

@@ -3,24 +3,17 @@
 #include "leat/io/writer/tfrecord_writer.hpp"
 
 #include <filesystem>
-#include <string>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/block_on.hpp"
 #include "leat/sim/world/world.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_bytes.hpp"
 #include "support/records/texts.hpp"
 #include "support/records/zlib_oracle.hpp"
-#include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tfrecord_writer_test {
 
 using leat::compression;
-using leat::errc;
-using leat::task;
 using leat_test::framed;
 using leat_test::plain_of;
 using texts = std::vector<std::string>;
@@ -55,20 +48,7 @@ std::string written_in_memory(const texts& records, const leat::tfrecord_writer_
   return w.files().read_file("/a").value();
 }
 
-// Returns the error code of an operation, or no code if it succeeds.
-template <class Operation>
-task<std::error_code> failure_of(Operation operation) {
-  std::error_code code;
-  try {
-    co_await operation();
-  } catch (const leat::failure& e) {
-    code = e.code();
-  }
-  co_return code;
-}
-
-TEST_CASE("tfrecord_writer: writes the same records with every compression and buffer size",
-          "[io]") {
+TEST_CASE("tfrecord_writer: writes the same records with every compression and buffer size") {
   const texts records = seven(0);
   for (const compression c : formats) {
     for (std::size_t size = 0; size <= 20; ++size) {
@@ -82,21 +62,20 @@ TEST_CASE("tfrecord_writer: writes the same records with every compression and b
   }
 }
 
-TEST_CASE("tfrecord_writer: counts records, and bytes with and without frames", "[io]") {
+LEAT_REAL_TIME_TEST("tfrecord_writer: counts records, and bytes with and without frames") {
   const temp_dir dir;
-  leat::block_on([](std::string path) -> task<> {
-    auto writer = co_await leat::tfrecord_writer::open(path);
-    co_await writer.write(leat::as_bytes("abc"));
-    co_await writer.write(leat::as_bytes("defg"));
-    co_await writer.close();
-    CHECK(writer.records_written() == 2);
-    CHECK(writer.bytes_written() - 2 * leat::tfrecord_overhead == 7);
-    CHECK(writer.file_size() == 39);
-    CHECK(temp_dir::read(path).size() == 39);
-  }(dir / "a"));
+  const std::string path = dir / "a";
+  auto writer = co_await leat::tfrecord_writer::open(path);
+  co_await writer.write(leat::as_bytes("abc"));
+  co_await writer.write(leat::as_bytes("defg"));
+  co_await writer.close();
+  CHECK(writer.records_written() == 2);
+  CHECK(writer.bytes_written() - 2 * leat::tfrecord_overhead == 7);
+  CHECK(writer.file_size() == 39);
+  CHECK(temp_dir::read(path).size() == 39);
 }
 
-TEST_CASE("tfrecord_writer: a ZLIB file equals zlib.compress() of the plain file", "[io]") {
+TEST_CASE("tfrecord_writer: a ZLIB file equals zlib.compress() of the plain file") {
   const temp_dir dir;
   for (int file = 0; file < 2; ++file) {
     const std::string expected = leat_test::zlib_deflated(
@@ -105,7 +84,7 @@ TEST_CASE("tfrecord_writer: a ZLIB file equals zlib.compress() of the plain file
   }
 }
 
-TEST_CASE("tfrecord_writer: passes the options of the compressor", "[io]") {
+TEST_CASE("tfrecord_writer: passes the options of the compressor") {
   const temp_dir dir;
   const texts records = {leat_test::prose(100'000)};
   const std::string stored =
@@ -117,7 +96,7 @@ TEST_CASE("tfrecord_writer: passes the options of the compressor", "[io]") {
                                          {.window_bits = 9 + 16, .level = 9, .mem_level = 9}));
 }
 
-TEST_CASE("tfrecord_writer: a record of 5 MB is written in any compression", "[io]") {
+TEST_CASE("tfrecord_writer: a record of 5 MB is written in any compression") {
   const temp_dir dir;
   std::string large;
   for (const std::string part = leat_test::prose(100'000); large.size() < 5'000'000;) large += part;
@@ -128,7 +107,7 @@ TEST_CASE("tfrecord_writer: a record of 5 MB is written in any compression", "[i
   }
 }
 
-TEST_CASE("tfrecord_writer: a flushed file contains the records so far", "[io]") {
+TEST_CASE("tfrecord_writer: a flushed file contains the records so far") {
   const temp_dir dir;
   for (const compression c : formats) {
     for (const auto mode : {leat::deflate_flush::sync, leat::deflate_flush::full}) {
@@ -155,22 +134,21 @@ TEST_CASE("tfrecord_writer: a flushed file contains the records so far", "[io]")
   }
 }
 
-TEST_CASE("tfrecord_writer: without a flush mode the compressor keeps its buffer", "[io]") {
+LEAT_REAL_TIME_TEST("tfrecord_writer: without a flush mode the compressor keeps its buffer") {
   const temp_dir dir;
-  leat::block_on([](std::string path) -> task<> {
-    const leat::tfrecord_writer_options options{.compression = compression::gzip,
-                                                .flush_mode = leat::deflate_flush::none};
-    auto writer = co_await leat::tfrecord_writer::open(path, options);
-    co_await writer.write(leat::as_bytes("record"));
-    co_await writer.flush();
-    const std::string bytes = temp_dir::read(path + ".partial");
-    CHECK(leat_test::plain_so_far(compression::gzip, bytes).empty());
-    co_await writer.close();
-    CHECK(plain_of(compression::gzip, temp_dir::read(path)) == framed({"record"}));
-  }(dir / "a"));
+  const std::string path = dir / "a";
+  const leat::tfrecord_writer_options options{.compression = compression::gzip,
+                                              .flush_mode = leat::deflate_flush::none};
+  auto writer = co_await leat::tfrecord_writer::open(path, options);
+  co_await writer.write(leat::as_bytes("record"));
+  co_await writer.flush();
+  const std::string bytes = temp_dir::read(path + ".partial");
+  CHECK(leat_test::plain_so_far(compression::gzip, bytes).empty());
+  co_await writer.close();
+  CHECK(plain_of(compression::gzip, temp_dir::read(path)) == framed({"record"}));
 }
 
-TEST_CASE("tfrecord_writer: after a close only another close is allowed", "[io]") {
+TEST_CASE("tfrecord_writer: after a close only another close is allowed") {
   const temp_dir dir;
   for (const compression c : formats) {
     leat::block_on([](std::string path, compression how) -> task<> {
@@ -178,12 +156,9 @@ TEST_CASE("tfrecord_writer: after a close only another close is allowed", "[io]"
       auto writer = co_await leat::tfrecord_writer::open(path, options);
       co_await writer.write(leat::as_bytes("record"));
       co_await writer.close();
-      auto code = co_await failure_of([&] { return writer.write(leat::as_bytes("more")); });
-      CHECK(code == errc::failed_precondition);
-      code = co_await failure_of([&] { return writer.flush(); });
-      CHECK(code == errc::failed_precondition);
-      code = co_await failure_of([&] { return writer.close(); });
-      CHECK_FALSE(code);
+      CHECK(co_await code_of(writer.write(leat::as_bytes("more"))) == errc::failed_precondition);
+      CHECK(co_await code_of(writer.flush()) == errc::failed_precondition);
+      co_await writer.close();
       CHECK(writer.records_written() == 1);
     }(dir / "a", c));
     CHECK(plain_of(c, temp_dir::read(dir / "a")) == framed({"record"}));
@@ -192,7 +167,7 @@ TEST_CASE("tfrecord_writer: after a close only another close is allowed", "[io]"
 
 // Without close() the file is not finished, because the owner of the writer may have
 // failed.
-TEST_CASE("tfrecord_writer: destruction without close keeps the old file", "[io]") {
+TEST_CASE("tfrecord_writer: destruction without close keeps the old file") {
   const temp_dir dir;
   for (const compression c : formats) {
     dir.write("a", "before");
@@ -206,15 +181,11 @@ TEST_CASE("tfrecord_writer: destruction without close keeps the old file", "[io]
   }
 }
 
-TEST_CASE("tfrecord_writer: an option out of range is refused before there is a file", "[io]") {
+TEST_CASE("tfrecord_writer: an option out of range is refused before there is a file") {
   const temp_dir dir;
   const auto refusal = [&](const leat::tfrecord_writer_options& options) {
-    return leat_test::refusal([&] {
-      leat::block_on(write_all(dir / "a", {}, options));
-      return 0;
-    });
+    return leat_test::refusal([&] { leat::block_on(write_all(dir / "a", {}, options)); });
   };
-  using leat_test::contains;
   const std::size_t large = (std::size_t{1} << 30) + 1;
   CHECK(contains(refusal({.buffer_size = large}), "buffer_size is 1073741825, must be 0 to"));
   CHECK(contains(refusal({.output_buffer_size = 15}), "output_buffer_size is 15, must be 16 to"));

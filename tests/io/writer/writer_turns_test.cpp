@@ -1,21 +1,15 @@
 // The turns of other tasks while a writer compresses and never waits.
 
-#include <cstddef>
-#include <string>
-
-#include <catch2/catch.hpp>
-
 #include "leat/base/bytes.hpp"
 #include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
+#include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 #include "support/turns.hpp"
 
 namespace writer_turns_test {
 
-using leat::task;
-
-TEST_CASE("tfrecord_writer: other tasks run while records are compressed", "[io]") {
+TEST_CASE("tfrecord_writer: other tasks run while records are compressed") {
   const temp_dir dir;
   const std::string zeros((std::size_t{64} << 10) - leat::tfrecord_overhead, '\0');
   leat_test::ready_task other;
