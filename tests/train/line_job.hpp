@@ -1,14 +1,8 @@
 #pragma once
 
-#include <chrono>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
+#include "leat/train/checkpoint/saver.hpp"
 #include "leat/train/supervisor/supervisor.hpp"
 #include "train/supervised.hpp"
 
@@ -28,6 +22,24 @@ inline void write_input(leat::sim::world& w) {
   std::string text;
   for (int i = 0; i < lines_in_all; ++i) text += std::to_string(100 + i) + '\n';
   w.files().write_file("/in/a", text);
+}
+
+/// Runs a program in a world with this input, and checks that it has closed its files.
+inline void in_world_with_lines(const leat::sim::world::body& body) {
+  in_world([&](leat::sim::world& w) {
+    write_input(w);
+    return body(w);
+  });
+}
+
+/// Runs a program in such worlds with the seeds from 1 to `seeds`.
+inline void in_worlds_with_lines(std::uint64_t seeds, const leat::sim::world::body& body) {
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    INFO("seed " << seed);
+    leat::sim::world w(seed);
+    write_input(w);
+    w.run(body);
+  }
 }
 
 inline std::string all_learnt() {
@@ -76,14 +88,48 @@ struct line_job {
   leat::checkpoint_registry state;
 };
 
+/// Restores a checkpoint of jobs that are registered in `state`.
+inline leat::task<> restore_from(std::string path, const leat::checkpoint_registry& state) {
+  leat::saver s = co_await leat::saver::open("/run", state, {.recover_last_checkpoints = false});
+  co_await s.restore(std::move(path));
+}
+
+/// Checks that the input of a restored job continues after the learnt text.
+inline leat::task<> check_continues(line_job& saved) {
+  CHECK(saved.learnt == all_learnt().substr(0, 4 * static_cast<std::size_t>(saved.step)));
+  const std::optional<std::string> next = co_await saved.batches.next();
+  CHECK(next.has_value() == (saved.step < lines_in_all));
+  if (next) CHECK(*next == std::to_string(100 + saved.step));
+  co_await saved.batches.stop();
+}
+
 struct two_jobs {
   two_jobs() {
     a.state.add("other learnt", b.learnt);
     a.state.add("other input", b.batches);
   }
+
+  leat::task<> body() {
+    co_await leat::with_task_group([&](leat::task_group& group) -> leat::task<> {
+      group.spawn(a.body());
+      group.spawn(b.body());
+      co_return;
+    });
+  }
+
   line_job a;
   line_job b;
 };
+
+/// Checks that a checkpoint of two jobs contains only whole elements.
+inline leat::task<> check_both_saved(std::string path, std::optional<std::int64_t>) {
+  two_jobs saved;
+  co_await restore_from(std::move(path), saved.a.state);
+  for (const line_job* j : {&saved.a, &saved.b}) {
+    CHECK(all_learnt().starts_with(j->learnt));
+    CHECK(j->learnt.size() % 4 == 0);
+  }
+}
 
 using stop_function = void (*)(leat::supervisor& sv);
 inline void stop_after_step(leat::supervisor& sv) { sv.request_stop_after_step(); }
@@ -92,6 +138,12 @@ inline void stop_now(leat::supervisor& sv) { sv.request_stop(); }
 inline leat::task<> stop_later(leat::supervisor& sv, leat::duration wait, stop_function stop) {
   co_await leat::sleep_for(wait);
   stop(sv);
+}
+
+/// Stops the supervisor and waits for its end.
+inline leat::task<> stop_and_wait_later(leat::supervisor& sv, leat::duration wait) {
+  co_await leat::sleep_for(wait);
+  co_await sv.stop();
 }
 
 }  // namespace leat_test

@@ -1,22 +1,12 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <functional>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/sleep.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "leat/sim/world/world.hpp"
 #include "leat/train/supervisor/supervisor.hpp"
 #include "support/leat_test.hpp"
 #include "support/records/event_files.hpp"
-#include "support/refusal.hpp"
 #include "train/in_world.hpp"
 
 // A program under a supervisor, in a simulated world.
@@ -50,6 +40,15 @@ struct learner {
   words warnings;
 };
 
+/// Runs a supervisor whose body learns without a wait until the step is `last`.
+inline leat::task<> learn_up_to(learner& l, leat::supervisor_options o, std::int64_t last) {
+  leat::supervisor sv(std::move(o));
+  co_await sv.managed([&]() -> leat::task<> {
+    while (l.step < last) l.learn();
+    co_return;
+  });
+}
+
 /// Returns the events in a directory as text.
 inline words events_in_words(leat::sim::world& w, const std::string& directory = "/run") {
   words all;
@@ -64,17 +63,6 @@ inline words events_in_words(leat::sim::world& w, const std::string& directory =
 inline bool has_file(leat::sim::world& w, std::string_view path) {
   const auto all = w.files().files();
   return std::ranges::find(all, path) != all.end();
-}
-
-/// Returns the message of the exception of a task, or an empty string if it throws none.
-inline leat::task<std::string> thrown_by(leat::task<> t) {
-  std::string what;
-  try {
-    co_await std::move(t);
-  } catch (const std::exception& e) {
-    what = e.what();
-  }
-  co_return what;
 }
 
 }  // namespace leat_test

@@ -1,23 +1,12 @@
 // Each interface of training that calls a function of the program accepts each kind of callable.
 
-#include <chrono>
-#include <memory>
-#include <utility>
-#include <vector>
-
 #include "leat/train/summary/event_writer.hpp"
 #include "support/callables.hpp"
 #include "train/monitored/monitored.hpp"
 
 namespace train_callables_test {
 
-using namespace std::chrono_literals;
-using leat::task;
-using leat_test::callable_kinds;
-using leat_test::in_world;
-using leat_test::learner;
-using leat_test::monitored_learner;
-using leat_test::with_each_callable;
+using namespace leat_test;
 
 int calls = 0;
 

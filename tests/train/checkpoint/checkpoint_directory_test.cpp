@@ -1,28 +1,16 @@
 #include "leat/train/checkpoint/checkpoint_directory.hpp"
 
 #include <algorithm>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include "leat/async/loop/block_on.hpp"
-#include "leat/base/error.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/leat_test.hpp"
-#include "support/outcome_of.hpp"
-#include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
 namespace checkpoint_directory_test {
 
 using leat::checkpoint_state;
-using leat::errc;
-using leat::task;
 using leat::sim::world;
-using leat_test::contains;
-using leat_test::outcome;
-using leat_test::outcome_of;
 using names = std::vector<std::string>;
 
 checkpoint_state state_of(const std::string& newest, const names& all) {
@@ -103,9 +91,8 @@ TEST_CASE("get_checkpoint_state: a missing, empty, invalid and hand-written file
     CHECK_FALSE(found);
 
     here.files().write_file("/d/checkpoint", "");
-    const outcome empty = co_await outcome_of([](auto g) -> task<void> { co_await g(); }(get));
-    CHECK(empty.code == errc::invalid_argument);
-    CHECK(contains(empty.text, "Invalid checkpoint state loaded from /d/checkpoint"));
+    CHECK(contains(co_await message_of(get(), errc::invalid_argument),
+                   "Invalid checkpoint state loaded from /d/checkpoint"));
     CHECK(warnings.empty());
 
     here.files().write_file("/d/checkpoint", "no checkpoints\n");
@@ -128,24 +115,21 @@ TEST_CASE("update_checkpoint_state: rejects invalid arguments", "[train]") {
   world w(1);
   w.files().make_directory("/d");
   w.run([](world& here) -> task<> {
-    const auto failing = [](checkpoint_state s, std::string file) -> task<void> {
+    const auto failing = [](checkpoint_state s, std::string file) -> task<> {
       leat::checkpoint_state_options o;
       o.latest_filename = std::move(file);
       co_await leat::update_checkpoint_state("/d", std::move(s), o);
     };
     const checkpoint_state plain = state_of("/d/a", {});
-    outcome o = co_await outcome_of(failing(plain, "x/y"));
-    CHECK(o.code == errc::invalid_argument);
-    CHECK(contains(o.text, "must not be empty or contain a '/'"));
+    CHECK(contains(co_await message_of(failing(plain, "x/y"), errc::invalid_argument),
+                   "must not be empty or contain a '/'"));
     const checkpoint_state same = state_of("/d/checkpoint", {});
-    o = co_await outcome_of(failing(same, "checkpoint"));
-    CHECK(o.code == errc::invalid_argument);
-    CHECK(contains(o.text, "checkpoint and state file have the same name"));
+    CHECK(contains(co_await message_of(failing(same, "checkpoint"), errc::invalid_argument),
+                   "checkpoint and state file have the same name"));
     checkpoint_state times = plain;
     times.all_model_checkpoint_timestamps = {1, 2};
-    o = co_await outcome_of(failing(times, "checkpoint"));
-    CHECK(o.code == errc::invalid_argument);
-    CHECK(contains(o.text, "2 timestamps for 1 checkpoints"));
+    CHECK(contains(co_await message_of(failing(times, "checkpoint"), errc::invalid_argument),
+                   "2 timestamps for 1 checkpoints"));
     CHECK(here.files().files().empty());
   });
 }
@@ -194,8 +178,7 @@ TEST_CASE("checkpoint_exists: true from save to remove, and the times [73]", "[t
     CHECK(of_three.size() == 2);
     co_await leat::remove_checkpoint(path);
     CHECK_FALSE(co_await leat::checkpoint_exists(path));
-    const outcome gone = co_await outcome_of(leat::remove_checkpoint(path));
-    CHECK(gone.code == errc::not_found);
+    CHECK(co_await code_of(leat::remove_checkpoint(path)) == errc::not_found);
   }(a, dir / "missing", dir));
 }
 

@@ -1,27 +1,19 @@
 // Checkpoints in a backend that a routing_backend selects.
 
-#include <cstdint>
 #include <filesystem>
-#include <string>
-
-#include <catch2/catch.hpp>
 
 #include "io/routed_files.hpp"
 #include "leat/train/checkpoint/checkpoint_registry.hpp"
 #include "leat/train/checkpoint/directory_lock.hpp"
 #include "leat/train/checkpoint/saver.hpp"
-#include "support/outcome_of.hpp"
-#include "support/refusal.hpp"
+#include "support/leat_test.hpp"
 
 namespace checkpoint_routes_test {
 
-using leat_test::contains;
 using leat_test::mapped_backend;
-using leat_test::outcome;
-using leat_test::outcome_of;
 using leat_test::with_routed_files;
 
-leat::task<void> save_and_restore(std::string directory) {
+task<void> save_and_restore(std::string directory) {
   std::int64_t step = 7;
   leat::checkpoint_registry values("values");
   values.add("step", step);
@@ -30,14 +22,13 @@ leat::task<void> save_and_restore(std::string directory) {
   const std::string path = co_await s.save(7);
   CHECK(path == directory + "/model.ckpt-7");
   step = 0;
-  const auto restored = co_await s.restore_latest();
-  CHECK(restored == path);
+  CHECK(co_await s.restore_latest() == path);
   CHECK(step == 7);
   co_await lock.release();
 }
 
 TEST_CASE("saver: saves to the backend of the directory and restores from it", "[train]") {
-  with_routed_files([](mapped_backend& left, mapped_backend& right) -> leat::task<> {
+  with_routed_files([](mapped_backend& left, mapped_backend& right) -> task<> {
     co_await save_and_restore("left:/train");
     co_await save_and_restore("right:/train");
     for (const mapped_backend* one : {&left, &right}) {
@@ -49,10 +40,9 @@ TEST_CASE("saver: saves to the backend of the directory and restores from it", "
 
 TEST_CASE("directory_lock: a backend without locks is refused by its name", "[train]") {
   constexpr leat::file_capabilities no_locks{.lock = false};
-  const auto check = [](mapped_backend&, mapped_backend&) -> leat::task<> {
-    const outcome o = co_await outcome_of(save_and_restore("left:/train"));
-    CHECK(o.code == leat::errc::unimplemented);
-    CHECK(contains(o.text, "left:/train/checkpoint.lock: file backend 'left' cannot lock files"));
+  const auto check = [](mapped_backend&, mapped_backend&) -> task<> {
+    CHECK(contains(co_await message_of(save_and_restore("left:/train"), errc::unimplemented),
+                   "left:/train/checkpoint.lock: file backend 'left' cannot lock files"));
   };
   with_routed_files(check, no_locks);
 }

@@ -1,33 +1,17 @@
 #include "leat/train/checkpoint/directory_lock.hpp"
 
-#include <csignal>
-#include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <string>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
-#include "leat/sim/world/world.hpp"
-#include "support/outcome_of.hpp"
-#include "support/refusal.hpp"
+#include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
+#include "train/in_world.hpp"
 
 namespace directory_lock_test {
 
-using namespace std::chrono_literals;
 using leat::directory_lock;
-using leat::errc;
-using leat::task;
-using leat_test::contains;
+using leat_test::in_world;
 using leat_test::outcome;
-using leat_test::outcome_of;
 
 task<void> take(std::string directory) {
   const directory_lock lock = co_await directory_lock::acquire(std::move(directory));
@@ -36,8 +20,7 @@ task<void> take(std::string directory) {
 
 TEST_CASE("directory_lock: the error of a second chief names the first one and its start time",
           "[train]") {
-  leat::sim::world w(1);
-  w.run([](leat::sim::world& here) -> task<> {
+  in_world([](leat::sim::world& here) -> task<> {
     std::optional<directory_lock> lock;
     lock.emplace(co_await directory_lock::acquire("/a/train"));
     co_await leat::sleep_for(24h);
@@ -58,7 +41,6 @@ TEST_CASE("directory_lock: the error of a second chief names the first one and i
     lock.reset();
     co_await take("/a/train");
   });
-  CHECK(w.files().open_files() == 0);
 }
 
 TEST_CASE("directory_lock: does not write through a symbolic link", "[train]") {
@@ -67,9 +49,8 @@ TEST_CASE("directory_lock: does not write through a symbolic link", "[train]") {
   for (const char* target : {"victim", "none", "checkpoint.lock"}) {
     std::filesystem::remove(dir / "checkpoint.lock");
     std::filesystem::create_symlink(target, dir / "checkpoint.lock");
-    const outcome o = outcome_of([&] { leat::block_on(take(dir.path())); });
-    CHECK(o.code == errc::failed_precondition);
-    CHECK(contains(o.text, dir / "checkpoint.lock: symbolic link"));
+    CHECK_FAILS(errc::failed_precondition, dir / "checkpoint.lock: symbolic link",
+                leat::block_on(take(dir.path())));
   }
   CHECK(temp_dir::read(dir / "victim") == "as it was");
   CHECK_FALSE(std::filesystem::exists(dir / "none"));
@@ -79,37 +60,31 @@ TEST_CASE("directory_lock: can be acquired on a full disk", "[train]") {
   leat::sim::world w(1, {.files = {.size = 0}});
   w.run([](leat::sim::world&) -> task<> {
     directory_lock lock = co_await directory_lock::acquire("/d");
-    const outcome o = co_await outcome_of(take("/d"));
-    CHECK(o.code == errc::failed_precondition);
-    CHECK(contains(o.text, "locked by an unknown process"));
+    CHECK(contains(co_await message_of(take("/d"), errc::failed_precondition),
+                   "locked by an unknown process"));
     co_await lock.release();
   });
 }
 
 TEST_CASE("directory_lock: renew() acquires a removed lock file again unless another holder exists",
           "[train]") {
-  leat::sim::world w(1);
-  w.run([](leat::sim::world&) -> task<> {
+  in_world([](leat::sim::world&) -> task<> {
     directory_lock lock = co_await directory_lock::acquire("/d");
     bool anew = co_await lock.renew();
     CHECK_FALSE(anew);
     co_await leat::remove_file("/d/checkpoint.lock");
     anew = co_await lock.renew();
     CHECK(anew);
-    const outcome second = co_await outcome_of(take("/d"));
-    CHECK(second.code == errc::failed_precondition);
+    CHECK(co_await code_of(take("/d")) == errc::failed_precondition);
 
     co_await leat::remove_file("/d/checkpoint.lock");
     co_await leat::sleep_for(1h);
     directory_lock other = co_await directory_lock::acquire("/d");
-    const auto renew = [](directory_lock& held) -> task<void> { co_await held.renew(); };
-    const outcome late = co_await outcome_of(renew(lock));
-    CHECK(late.code == errc::failed_precondition);
-    CHECK(contains(late.text, "/d: directory is locked by process 1 on host simulated since"));
+    CHECK(contains(co_await message_of(lock.renew(), errc::failed_precondition),
+                   "/d: directory is locked by process 1 on host simulated since"));
     co_await lock.release();
     co_await other.release();
   });
-  CHECK(w.files().open_files() == 0);
 }
 
 TEST_CASE("directory_lock: exactly one of two attempts succeeds", "[train]") {
@@ -150,12 +125,11 @@ TEST_CASE("directory_lock: a failed attempt releases the lock", "[train]") {
     leat::sim::world w(
         n, {.files = {.plan = leat::sim::planned_fault{n, leat::sim::fault::io_error}}});
     w.run([&](leat::sim::world& here) -> task<> {
-      const outcome first = co_await outcome_of(take("/d"));
+      const std::string first = co_await message_of(take("/d"));
       reached = here.files().calls() >= n;
-      failed += !first.text.empty();
-      if (first.text.empty()) co_return;
-      const outcome second = co_await outcome_of(take("/d"));
-      CHECK(second.text.empty());
+      failed += !first.empty();
+      if (first.empty()) co_return;
+      CHECK(co_await message_of(take("/d")) == "");
     });
   }
   CHECK(failed >= 5);  // make, sync, open, lock, truncate, write
@@ -183,9 +157,8 @@ TEST_CASE("directory_lock: rejects a second lock of one process, in real files",
   const std::string place = dir / "new" + "/train/";
   leat::block_on([](std::string at) -> task<void> {
     directory_lock lock = co_await directory_lock::acquire(at);
-    const outcome o = co_await outcome_of(take(at));
-    CHECK(o.code == errc::failed_precondition);
-    CHECK(contains(o.text, "locked by process " + std::to_string(::getpid()) + " on host "));
+    CHECK(contains(co_await message_of(take(at), errc::failed_precondition),
+                   "locked by process " + std::to_string(::getpid()) + " on host "));
     co_await lock.release();
     co_await take(at);
   }(place));
@@ -205,9 +178,8 @@ TEST_CASE("directory_lock: a killed holder releases it", "[train]") {
   }
   char byte = 0;
   REQUIRE(::read(ends[0], &byte, 1) == 1);
-  const outcome o = outcome_of([&] { leat::block_on(take(dir.path())); });
-  CHECK(o.code == errc::failed_precondition);
-  CHECK(contains(o.text, "locked by process " + std::to_string(child) + " on host "));
+  CHECK_FAILS(errc::failed_precondition, "locked by process " + std::to_string(child) + " on host ",
+              leat::block_on(take(dir.path())));
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   leat::block_on(take(dir.path()));
@@ -218,9 +190,8 @@ TEST_CASE("directory_lock: a killed holder releases it", "[train]") {
 TEST_CASE("directory_lock: names a file that is in the way of the directory", "[train]") {
   const temp_dir dir;
   dir.write("file", "");
-  const outcome o = outcome_of([&] { leat::block_on(take(dir / "file" + "/train")); });
-  CHECK(o.code == errc::failed_precondition);
-  CHECK(contains(o.text, dir / "file"));
+  CHECK_FAILS(errc::failed_precondition, dir / "file",
+              leat::block_on(take(dir / "file" + "/train")));
 }
 
 }  // namespace directory_lock_test

@@ -2,25 +2,15 @@
 
 #include "leat/train/checkpoint/rank_checkpoints.hpp"
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "leat/base/error.hpp"
 #include "leat/train/checkpoint/checkpoint_directory.hpp"
-#include "support/outcome_of.hpp"
 #include "train/checkpoint/saver_support.hpp"
 
 namespace rank_checkpoints_test {
 
 using namespace leat_test;
-using leat::errc;
 using leat::rank_checkpoints;
 using leat::saver;
 using leat::saver_options;
-using leat::task;
 using leat::sim::fault;
 using leat::sim::world;
 
@@ -40,12 +30,6 @@ task<std::string> restored(std::string directory, program& p) {
   saver s = co_await saver::open(std::move(directory), p.what, in_step(p));
   const auto path = co_await s.restore_latest();
   co_return path.value_or("");
-}
-
-void damage(world& w, const std::string& path) {
-  std::string bytes = w.files().read_file(path).value();
-  bytes.back() = static_cast<char>(bytes.back() ^ 1);
-  w.files().write_file(path, bytes);
 }
 
 TEST_CASE("rank checkpoints: finds the newest step with an intact checkpoint of every rank",
@@ -88,15 +72,12 @@ TEST_CASE("rank checkpoints: rejects ranks without a common step and lists their
   in_world([](world& here) -> task<> {
     co_await save_of("/0", 10, 20);
     here.files().make_directory("/1");
-    outcome o = co_await outcome_of([]() -> task<> { co_await find(); }());
-    CHECK(o.code == errc::failed_precondition);
-    CHECK(contains(o.text,
+    CHECK(contains(co_await message_of(find(), errc::failed_precondition),
                    "of every rank (/0 has 10, 20; /1 has no checkpoint): save at the same steps"));
     co_await save_of("/1", 15);
     program p;
-    o = co_await outcome_of([](program& of) -> task<> { co_await restored("/0", of); }(p));
     CHECK(contains(
-        o.text,
+        co_await message_of(restored("/0", p)),
         "train: no step with an intact checkpoint of every rank (/1 has 15; /0 has 10, 20)"));
     CHECK(co_await leat::checkpoint_exists("/0/model.ckpt-20"));
   });
@@ -135,7 +116,7 @@ TEST_CASE("saver: a rank that cannot restore the common step deletes nothing", "
     saver_options o;
     o.rank_directories = {"/0", "/1"};
     saver s = co_await saver::open("/0", what, o);
-    CHECK((co_await outcome_of(restore_latest(s))).code == errc::failed_precondition);
+    CHECK(co_await code_of(s.restore_latest()) == errc::failed_precondition);
     CHECK(co_await leat::checkpoint_exists("/0/model.ckpt-20"));
   });
 }
@@ -146,9 +127,9 @@ TEST_CASE("saver: requires at least three checkpoints with rank_directories", "[
     for (const std::size_t few : {std::size_t{1}, std::size_t{2}}) {
       saver_options o = in_step(p);
       o.max_to_keep = few;
-      const outcome refused = co_await outcome_of(open_only("/0", p.what, std::move(o)));
-      CHECK(refused.code == errc::invalid_argument);
-      CHECK(contains(refused.text, "max_to_keep is " + std::to_string(few)));
+      CHECK(contains(
+          co_await message_of(saver::open("/0", p.what, std::move(o)), errc::invalid_argument),
+          "max_to_keep is " + std::to_string(few)));
     }
   });
 }
@@ -194,24 +175,19 @@ TEST_CASE("read_saved_object: returns the bytes of an object by name", "[train]"
     what.add("step", step);
     saver s = co_await saver::open("/d", what);
     const std::string path = co_await s.save(1);
-    const auto code_of = [](std::string from, std::string name) {
-      return outcome_of([](std::string f, std::string n) -> task<> {
-        static_cast<void>(co_await leat::read_saved_object(std::move(f), std::move(n)));
-      }(std::move(from), std::move(name)));
-    };
     CHECK(co_await leat::read_saved_object(path, "input") == "where it stood");
-    outcome o = co_await code_of(path, "inputs");
-    CHECK(o.code == errc::not_found);
-    CHECK(contains(o.text, "/d/model.ckpt-1: checkpoint has no entry 'inputs'"));
-    o = co_await code_of(path, "step");
-    CHECK(o.code == errc::invalid_argument);
-    CHECK(contains(o.text, "entry 'step' is 1 x int32, not an object"));
-    CHECK((co_await code_of("/d/model.ckpt-2", "input")).code == errc::not_found);
+    CHECK(contains(co_await message_of(leat::read_saved_object(path, "inputs"), errc::not_found),
+                   "/d/model.ckpt-1: checkpoint has no entry 'inputs'"));
+    CHECK(
+        contains(co_await message_of(leat::read_saved_object(path, "step"), errc::invalid_argument),
+                 "entry 'step' is 1 x int32, not an object"));
+    const std::string missing = "/d/model.ckpt-2";
+    CHECK(co_await code_of(leat::read_saved_object(missing, "input")) == errc::not_found);
     std::string bytes = here.files().read_file(path).value();
     const std::size_t at = bytes.find("where it");
     bytes[at] = 'W';
     here.files().write_file(path, bytes);
-    CHECK((co_await code_of(path, "input")).code == errc::data_loss);
+    CHECK(co_await code_of(leat::read_saved_object(path, "input")) == errc::data_loss);
   });
 }
 

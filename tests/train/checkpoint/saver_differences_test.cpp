@@ -1,33 +1,19 @@
 // Checkpoints of a program that has changed since: differences that saver_options permit, and
 // differences that are rejected.
 
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/train/checkpoint/saver.hpp"
 #include "leat/train/supervisor/supervisor.hpp"
-#include "support/outcome_of.hpp"
 #include "train/checkpoint/saver_support.hpp"
 #include "train/supervised.hpp"
 
 namespace saver_differences_test {
 
-using leat::errc;
+using namespace leat_test;
 using leat::saver;
 using leat::saver_options;
 using leat::supervisor;
-using leat::task;
-using leat_test::contains;
-using leat_test::in_world;
-using leat_test::learner;
-using leat_test::names;
-using leat_test::outcome;
-using leat_test::outcome_of;
-using leat_test::thrown_by;
 
 // Saves "a" = 1 and "b" = 2 at step 1.
 task<> save_a_and_b() {
@@ -62,9 +48,8 @@ TEST_CASE("saver: rejects a missing entry unless may_be_missing names it", "[tra
     p.what.add("a", p.a);
     p.what.add("b", p.b);
     p.what.add("c", p.c);
-    const outcome refused = co_await outcome_of(p.restore(saver_options()));
-    CHECK(refused.code == errc::not_found);
-    CHECK(contains(refused.text, "saver_options::may_be_missing = {\"c\"}"));
+    CHECK(contains(co_await message_of(p.restore(saver_options()), errc::not_found),
+                   "saver_options::may_be_missing = {\"c\"}"));
     CHECK(p.a == 10);
     saver_options o;
     o.may_be_missing = {"c"};
@@ -82,13 +67,11 @@ TEST_CASE("saver: rejects an extra entry unless may_be_extra names it", "[train]
     co_await save_a_and_b();
     later_program p;
     p.what.add("a", p.a);
-    const outcome refused = co_await outcome_of(p.restore(saver_options()));
-    CHECK(refused.code == errc::invalid_argument);
-    CHECK(contains(refused.text, "saver_options::may_be_extra = {\"b\"}"));
+    CHECK(contains(co_await message_of(p.restore(saver_options()), errc::invalid_argument),
+                   "saver_options::may_be_extra = {\"b\"}"));
     saver_options other;
     other.may_be_extra = {"c"};
-    const outcome still = co_await outcome_of(p.restore(other));
-    CHECK(still.code == errc::invalid_argument);
+    CHECK(co_await code_of(p.restore(other)) == errc::invalid_argument);
     saver_options o;
     o.may_be_extra = {"b"};
     co_await p.restore(o);
@@ -127,9 +110,8 @@ TEST_CASE("saver: an entry in left_out keeps its value, even if its type changed
     std::vector<float> b = {4, 5};
     p.what.add("a", p.a);
     p.what.add("b", b);
-    const outcome refused = co_await outcome_of(p.restore(saver_options()));
-    CHECK(refused.code == errc::invalid_argument);
-    CHECK(contains(refused.text, "saver_options::left_out = {\"b\"}"));
+    CHECK(contains(co_await message_of(p.restore(saver_options()), errc::invalid_argument),
+                   "saver_options::left_out = {\"b\"}"));
     saver_options o;
     o.left_out = {"b"};
     co_await p.restore(o);
@@ -178,8 +160,7 @@ TEST_CASE("saver: rejects a misspelt name in the lists of permitted differences"
     wrong[3].renamed = {{.from = "x", .to = "y"}};
     wrong[4].renamed = {{.from = "a", .to = "b"}};
     for (const saver_options& o : wrong) {
-      const outcome refused = co_await outcome_of(p.restore(o));
-      CHECK(refused.code == errc::invalid_argument);
+      CHECK(co_await code_of(p.restore(o)) == errc::invalid_argument);
     }
     CHECK(p.a == 10);
   });
@@ -214,10 +195,6 @@ task<std::string> learn_lines(learner& l, lines input, leat::supervisor_options 
   co_return last;
 }
 
-task<> last_line(learner& l, lines input, leat::supervisor_options o, int count, std::string& to) {
-  to = co_await learn_lines(l, std::move(input), std::move(o), count);
-}
-
 TEST_CASE("supervisor: keeps the weights and restarts the input after a stage was added",
           "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
@@ -226,11 +203,9 @@ TEST_CASE("supervisor: keeps the weights and restarts the input after a stage wa
       learner l;
       CHECK(co_await learn_lines(l, first_input(), l.options(), 4) == "4");
     }
-    std::string line;
     {
       learner l;
-      const std::string why =
-          co_await thrown_by(last_line(l, second_input(), l.options(), 1, line));
+      const std::string why = co_await message_of(learn_lines(l, second_input(), l.options(), 1));
       CHECK(contains(why, "entry 'input' is rejected"));
       CHECK(contains(why, "saver_options::left_out = {\"input\"}"));
     }

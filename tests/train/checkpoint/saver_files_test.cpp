@@ -1,10 +1,5 @@
 // Savers with real files, on the backend that LEAT_IO selects.
 
-#include <string>
-#include <vector>
-
-#include "leat/async/loop/block_on.hpp"
-#include "leat/base/error.hpp"
 #include "leat/train/checkpoint/checkpoint_directory.hpp"
 #include "leat/train/checkpoint/saver.hpp"
 #include "support/leat_test.hpp"
@@ -15,7 +10,6 @@ namespace saver_files_test {
 
 using namespace leat_test;
 using leat::saver;
-using leat::task;
 
 TEST_CASE("saver: in real files, small values and large ones", "[train]") {
   const temp_dir dir;
@@ -37,8 +31,7 @@ TEST_CASE("saver: in real files, small values and large ones", "[train]") {
   p.m.set(0);
   leat::block_on([](std::string at, program& of) -> task<void> {
     saver s = co_await saver::open(at, of.what, of.options());
-    const auto path = co_await s.restore_latest();
-    CHECK(path == at + "/model.ckpt-7");
+    CHECK(co_await s.restore_latest() == at + "/model.ckpt-7");
     const auto times = co_await leat::get_checkpoint_mtimes(s.last_checkpoints());
     CHECK(times.size() == 5);
   }(place, p));

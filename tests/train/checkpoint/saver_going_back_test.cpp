@@ -3,23 +3,17 @@
 #include <exception>
 #include <functional>
 #include <new>
-#include <stdexcept>
-#include <string>
 
-#include "leat/base/error.hpp"
 #include "leat/train/checkpoint/saver.hpp"
 #include "support/leat_test.hpp"
-#include "support/outcome_of.hpp"
 #include "train/checkpoint/saver_support.hpp"
 
 namespace saver_going_back_test {
 
 using namespace leat_test;
 using leat::checkpoint_registry;
-using leat::errc;
 using leat::saver;
 using leat::saver_options;
-using leat::task;
 using leat::sim::world;
 
 // An object whose restore() calls a function of the test first.
@@ -71,8 +65,7 @@ TEST_CASE("saver: any exception of an object rejects the checkpoint and names th
     saver s = co_await saver::open("/d", p.what, p.options());
     co_await p.save_two(s);
     p.refuse_newer_with(std::out_of_range("cannot parse 'new'"));
-    const auto restored = co_await s.restore_latest();
-    CHECK(restored == "/d/model.ckpt-1");
+    CHECK(co_await s.restore_latest() == "/d/model.ckpt-1");
     CHECK(p.thing.value == "old");
     CHECK(p.refused == names{"/d/model.ckpt-2"});
     std::string said;
@@ -120,10 +113,8 @@ TEST_CASE("saver: does not use an earlier checkpoint if an intact one cannot be 
       saver s = co_await saver::open(directory, p.what, p.options());
       co_await p.save_two(s);
       p.refuse_newer_with(leat::failure(code, "/in/a has changed"));
-      const outcome o = co_await outcome_of(restore_latest(s));
-      CHECK(o.code == code);
-      CHECK(contains(o.text, directory +
-                                 "/model.ckpt-2: entry 'object' is rejected: /in/a has "
+      CHECK(contains(co_await message_of(s.restore_latest(), code),
+                     directory + "/model.ckpt-2: entry 'object' is rejected: /in/a has "
                                  "changed; to restore only the other entries, set "
                                  "saver_options::left_out = {\"object\"}; "
                                  "the checkpoint is intact, so no earlier one is used: correct the "
@@ -135,16 +126,13 @@ TEST_CASE("saver: does not use an earlier checkpoint if an intact one cannot be 
       saver_options anyway = p.options();
       anyway.skip_intact = true;
       saver back = co_await saver::open(directory, p.what, anyway);
-      const auto restored = co_await back.restore_latest();
-      CHECK(restored == directory + "/model.ckpt-1");
+      CHECK(co_await back.restore_latest() == directory + "/model.ckpt-1");
       CHECK(p.refused == names{directory + "/model.ckpt-2"});
 
       // Nor does it skip checkpoint 2 after it has skipped a corrupt checkpoint 3.
       co_await s.save(3);
       w.files().write_file(directory + "/model.ckpt-3", "");
-      const outcome behind = co_await outcome_of(restore_latest(s));
-      CHECK(behind.code == code);
-      CHECK(contains(behind.text, directory + "/model.ckpt-2: "));
+      CHECK(contains(co_await message_of(s.restore_latest(), code), directory + "/model.ckpt-2: "));
     }
   });
 }
@@ -156,18 +144,11 @@ TEST_CASE("saver: skips checkpoints of another program and never deletes them", 
       saver s = co_await saver::open("/d", p.what, two_of(p));
       co_await save_all(s, p, 1, 2);
     }
-    leat::checkpoint_registry what("another");
-    int x = 7;
-    what.add("x", x);
-    {
-      saver other = co_await saver::open("/d", what);
-      co_await other.save(50);
-    }
+    co_await save_of_another("/d", 50);
     const auto theirs = w.files().read_file("/d/model.ckpt-50");
     REQUIRE(theirs.has_value());
     saver s = co_await saver::open("/d", p.what, two_of(p));
-    const auto restored = co_await s.restore_latest();
-    CHECK(restored == "/d/model.ckpt-2");
+    CHECK(co_await s.restore_latest() == "/d/model.ckpt-2");
     CHECK(p.m.is(2));
     CHECK(p.refused == names{"/d/model.ckpt-50"});
     co_await save_all(s, p, 3, 4, 5);

@@ -2,31 +2,19 @@
 
 #include "leat/train/checkpoint/saver.hpp"
 
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/train/checkpoint/checkpoint_directory.hpp"
 #include "support/effort.hpp"
+#include "support/insist.hpp"
 #include "support/leat_test.hpp"
-#include "support/outcome_of.hpp"
 #include "train/checkpoint/saver_support.hpp"
 
 namespace saver_restore_test {
 
-using namespace std::chrono_literals;
 using namespace leat_test;
 using leat::checkpoint_registry;
-using leat::errc;
 using leat::saver;
 using leat::saver_options;
-using leat::task;
 using leat::sim::world;
 
 TEST_CASE("saver: restores the checkpoint of an edited state file [71]", "[train]") {
@@ -35,8 +23,7 @@ TEST_CASE("saver: restores the checkpoint of an edited state file [71]", "[train
     saver s = co_await saver::open("/d", p.what);
     co_await save_all(s, p, 1, 2, 3);
     here.files().write_file("/d/checkpoint", "# 3 is bad\nmodel_checkpoint_path: 'model.ckpt-2'\n");
-    const auto restored = co_await s.restore_latest();
-    CHECK(restored == "/d/model.ckpt-2");
+    CHECK(co_await s.restore_latest() == "/d/model.ckpt-2");
     CHECK(p.m.is(2));
   });
 }
@@ -53,8 +40,7 @@ TEST_CASE("saver: accepts each spelling of a path in the state file [71]", "[tra
                             "all_model_checkpoint_paths: './model.ckpt-2'\n");
     saver s = co_await saver::open("/d/.", p.what, two_of(p));
     CHECK(s.last_checkpoints() == names{"/d/./model.ckpt-1", "/d/./model.ckpt-2"});
-    const auto restored = co_await s.restore_latest();
-    CHECK(restored == "/d/./model.ckpt-2");
+    CHECK(co_await s.restore_latest() == "/d/./model.ckpt-2");
     co_await save(s, p, 3);
     CHECK(leat_test::checkpoints_in(here) == names{"/d/model.ckpt-2", "/d/model.ckpt-3"});
   });
@@ -162,9 +148,7 @@ TEST_CASE("saver: detects a change of any byte and of the length [77]", "[train]
       REQUIRE(cut.code == errc::data_loss);
     }
     here.files().write_file(path, good + "x");
-    const outcome longer = co_await outcome_of(s.restore(path));
-    CHECK(longer.code == errc::data_loss);
-    CHECK(contains(longer.text, "but was written with"));
+    CHECK(contains(co_await message_of(s.restore(path), errc::data_loss), "but was written with"));
     CHECK(p.m.is(9));
     here.files().write_file(path, good);
     co_await s.restore(path);
@@ -180,29 +164,24 @@ TEST_CASE(
     program p;
     saver s = co_await saver::open("/d", p.what, p.options());
     co_await save_all(s, p, 1, 2, 3, 4);
-    std::string damaged = here.files().read_file("/d/model.ckpt-3").value_or("");
-    damaged.back() = static_cast<char>(damaged.back() ^ 1);
-    here.files().write_file("/d/model.ckpt-3", damaged);
+    damage(here, "/d/model.ckpt-3");
     co_await leat::remove_checkpoint("/d/model.ckpt-4");
-    const auto restored = co_await s.restore_latest();
-    CHECK(restored == "/d/model.ckpt-2");
+    CHECK(co_await s.restore_latest() == "/d/model.ckpt-2");
     CHECK(p.m.is(2));
     CHECK(p.refused == names{"/d/model.ckpt-4", "/d/model.ckpt-3"});
 
     saver_options strict = p.options();
     strict.strict = true;
     saver strictly = co_await saver::open("/d", p.what, strict);
-    outcome o = co_await outcome_of(restore_latest(strictly));
-    CHECK(o.code == errc::invalid_argument);
-    CHECK(contains(o.text, "not a valid checkpoint: /d/model.ckpt-4"));
+    CHECK(contains(co_await message_of(strictly.restore_latest(), errc::invalid_argument),
+                   "not a valid checkpoint: /d/model.ckpt-4"));
 
     for (const int i : {1, 2}) {
       here.files().write_file("/d/model.ckpt-" + std::to_string(i), "nothing");
     }
     p.m.set(77);
-    o = co_await outcome_of(restore_latest(s));
-    CHECK(o.code == errc::invalid_argument);
-    CHECK(contains(o.text, "/d/model.ckpt-4"));
+    CHECK(contains(co_await message_of(s.restore_latest(), errc::invalid_argument),
+                   "/d/model.ckpt-4"));
     CHECK(p.m.is(77));
   });
 }
@@ -217,16 +196,14 @@ TEST_CASE("saver: with a corrupt state file, restores the highest intact step", 
       here.files().write_file("/d/checkpoint", text);
       p.refused.clear();
       p.m.set(0);
-      const auto restored = co_await s.restore_latest();
-      CHECK(restored == "/d/model.ckpt-10");
+      CHECK(co_await s.restore_latest() == "/d/model.ckpt-10");
       CHECK(p.m.is(10));
       CHECK(p.refused == names{"/d/checkpoint", "/d/model.ckpt-100"});
     }
     saver_options strict;
     strict.strict = true;
     saver strictly = co_await saver::open("/d", p.what, strict);
-    const outcome o = co_await outcome_of(restore_latest(strictly));
-    CHECK(o.code == errc::invalid_argument);
+    CHECK(co_await code_of(strictly.restore_latest()) == errc::invalid_argument);
     // A new saver later deletes the checkpoints that it has found, and leaves other files alone.
     saver_options two = p.options();
     two.max_to_keep = 2;
@@ -306,9 +283,7 @@ TEST_CASE("saver: a rejected object leaves other objects and values unchanged", 
     const std::string path = co_await s.save(1);
     o.change();
     o.last.refuses = true;
-    outcome refused = co_await outcome_of(s.restore(path));
-    CHECK(refused.code == errc::failed_precondition);
-    CHECK(contains(refused.text,
+    CHECK(contains(co_await message_of(s.restore(path), errc::failed_precondition),
                    "/d/model.ckpt-1: entry 'last' is rejected: these are the bytes of something "
                    "else"));
     CHECK(o.all() == "2f2s2l2");
@@ -332,8 +307,7 @@ TEST_CASE("saver: names an object that cannot be rolled back", "[train]") {
     saver s = co_await saver::open("/d", what);
     const std::string path = co_await s.save(1);
     never.refuses = true;
-    const outcome o = co_await outcome_of(s.restore(path));
-    CHECK(contains(o.text,
+    CHECK(contains(co_await message_of(s.restore(path)),
                    "entry 'never' is rejected, and entries restored before it could not be rolled "
                    "back: 'once': these are"));
   });
@@ -358,8 +332,7 @@ TEST_CASE("saver: skips a checkpoint that an object rejects", "[train]") {
     co_await s.save(1);
     p.value = "new";
     co_await s.save(2);
-    const auto restored = co_await s.restore_latest();
-    CHECK(restored == "/d/model.ckpt-1");
+    CHECK(co_await s.restore_latest() == "/d/model.ckpt-1");
     CHECK(p.value == "old");
     CHECK(passed_over == 1);
   });
@@ -425,17 +398,6 @@ TEST_CASE("saver: skips a checkpoint with a read error and calls on_skipped", "[
   }
 }
 
-// Retries a save until it succeeds.
-task<> insist_on(saver& s, program& p, std::int64_t step) {
-  for (bool saved = false; !saved;) {
-    try {
-      co_await save(s, p, step);
-      saved = true;
-    } catch (const leat::failure&) {
-    }
-  }
-}
-
 TEST_CASE("saver: tries every checkpoint while the device keeps failing", "[train]") {
   int none = 0;
   int older = 0;  // rare: a slow build begins near such a seed, and ends after one of each kind
@@ -447,8 +409,9 @@ TEST_CASE("saver: tries every checkpoint while the device keeps failing", "[trai
       saver_options options = p.options();
       options.recover_last_checkpoints = false;
       saver s = co_await saver::open("/d", p.what, std::move(options));
-      co_await insist_on(s, p, 1);
-      co_await insist_on(s, p, 2);
+      int failures = 0;
+      co_await retry_until_success([&] { return save(s, p, 1); }, failures);
+      co_await retry_until_success([&] { return save(s, p, 2); }, failures);
       std::string restored;
       const auto restore = [](saver& of, std::string& to) -> task<> {
         to = (co_await of.restore_latest()).value_or("");
@@ -481,9 +444,8 @@ TEST_CASE("saver: a system error of an object ends the search", "[train]") {
     saver s = co_await saver::open("/d", what);
     co_await s.save(1);
     co_await s.save(2);
-    const outcome o = co_await outcome_of(restore_latest(s));
-    CHECK(o.code == errc::permission_denied);
-    CHECK(contains(o.text, "/d/model.ckpt-2: entry 'broken' is rejected: no right"));
+    CHECK(contains(co_await message_of(s.restore_latest(), errc::permission_denied),
+                   "/d/model.ckpt-2: entry 'broken' is rejected: no right"));
   });
 }
 

@@ -1,16 +1,11 @@
 #pragma once
 
-#include <cstdint>
 #include <exception>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "leat/sim/world/world.hpp"
 #include "leat/train/checkpoint/checkpoint_registry.hpp"
 #include "leat/train/checkpoint/saver.hpp"
 #include "support/leat_test.hpp"
-#include "support/refusal.hpp"
 #include "train/in_world.hpp"
 
 // A program whose values savers save, in a simulated world.
@@ -90,19 +85,21 @@ leat::task<void> save_of(std::string directory, Steps... steps) {
   co_await save_all(s, p, steps...);
 }
 
+/// Saves a checkpoint of another program, and returns its path.
+inline leat::task<std::string> save_of_another(std::string directory, std::int64_t step) {
+  leat::checkpoint_registry what("another");
+  int x = 7;
+  what.add("x", x);
+  leat::saver s = co_await leat::saver::open(std::move(directory), what);
+  co_return co_await s.save(static_cast<std::uint64_t>(step));
+}
+
 /// Returns options for a saver of one of the ranks "/0" and "/1" of one job.
 inline leat::saver_options in_step(program& p) {
   leat::saver_options o = p.options();
   o.rank_directories = {"/0", "/1"};
   return o;
 }
-
-inline leat::task<void> open_only(std::string directory, const leat::checkpoint_registry& what,
-                                  leat::saver_options o) {
-  const leat::saver s = co_await leat::saver::open(std::move(directory), what, std::move(o));
-}
-
-inline leat::task<void> restore_latest(leat::saver& s) { co_await s.restore_latest(); }
 
 inline names checkpoints_in(leat::sim::world& w) {
   names found;

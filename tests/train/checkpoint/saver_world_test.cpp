@@ -1,16 +1,11 @@
 // Savers on a file system that fails and crashes.
 
-#include <chrono>
-#include <optional>
 #include <set>
-#include <string>
 
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "leat/sim/world/world.hpp"
 #include "leat/train/checkpoint/saver.hpp"
 #include "support/effort.hpp"
+#include "support/insist.hpp"
 #include "support/leat_test.hpp"
 #include "train/checkpoint/saver_support.hpp"
 
@@ -19,7 +14,6 @@ namespace saver_world_test {
 using namespace leat_test;
 using leat::saver;
 using leat::saver_options;
-using leat::task;
 using leat::sim::fault;
 using leat::sim::world;
 
@@ -31,6 +25,12 @@ task<> run(program& p, std::int64_t last, std::int64_t& acknowledged) {
     co_await save(s, p, step);
     acknowledged = step;
   }
+}
+
+names partial_files(world& w) {
+  names all = w.files().files();
+  std::erase_if(all, [](const std::string& path) { return !contains(path, ".partial"); });
+  return all;
 }
 
 // Returns the step that a new program restores, or nothing if there is no checkpoint.
@@ -62,10 +62,7 @@ TEST_CASE("saver: after a crash at any point, a checkpoint of the last save or l
         w.files().make_directory("/d");
         std::int64_t acknowledged = 0;
         program p;
-        try {
-          w.run([&](world&) { return run(p, 4, acknowledged); });
-        } catch (const leat::failure&) {
-        }
+        succeeds([&] { w.run([&](world&) { return run(p, 4, acknowledged); }); });
         reached = w.files().calls() >= n;
         if (!w.files().crashed()) continue;
         w.files().restart();
@@ -77,9 +74,7 @@ TEST_CASE("saver: after a crash at any point, a checkpoint of the last save or l
         std::int64_t from = step.value_or(0);
         w.run([&](world&) { return run(p, from + 3, from); });
         REQUIRE(found(w) == from);
-        for (const std::string& path : w.files().files()) {
-          REQUIRE(path.find(".partial") == std::string::npos);
-        }
+        REQUIRE(partial_files(w) == names{});
       }
     }
   }
@@ -96,8 +91,7 @@ TEST_CASE("saver: without fsync the end of the program loses nothing", "[train]"
     saver s = co_await saver::open("/d", p.what, o);
     co_await save_all(s, p, 1, 2);
     p.m.set(0);
-    const auto path = co_await s.restore_latest();
-    CHECK(path == "/d/model.ckpt-2");
+    CHECK(co_await s.restore_latest() == "/d/model.ckpt-2");
     CHECK(here.files().files().size() == 3);
   });
   w.files().crash();
@@ -126,20 +120,12 @@ void fail_every_call(fault f) {
     program p;
     w.run([&](world&) -> task<> {
       std::optional<saver> s;
-      while (!s) {
-        try {
-          s.emplace(co_await saver::open("/d", p.what, two_of(p)));
-        } catch (const leat::failure&) {
-          ++failed;
-        }
-      }
-      for (std::int64_t step = 1; step <= 3;) {
-        try {
-          co_await save(*s, p, step);
-          ++step;
-        } catch (const leat::failure&) {
-          ++failed;
-        }
+      const auto open = [&]() -> task<> {
+        s.emplace(co_await saver::open("/d", p.what, two_of(p)));
+      };
+      co_await retry_until_success(open, failed);
+      for (std::int64_t step = 1; step <= 3; ++step) {
+        co_await retry_until_success([&] { return save(*s, p, step); }, failed);
       }
     });
     reached = w.files().calls() >= n;
@@ -148,9 +134,7 @@ void fail_every_call(fault f) {
     REQUIRE(found(w) == 3);
     // One more if it could not be deleted. A save that failed after the rename was not forgotten.
     REQUIRE(checkpoints_in(w).size() <= 3);
-    for (const std::string& path : w.files().files()) {
-      REQUIRE(path.find(".partial") == std::string::npos);
-    }
+    REQUIRE(partial_files(w) == names{});
   }
   CHECK(failed > 10);
 }
@@ -202,25 +186,19 @@ TEST_CASE("saver: a thousand runs with random file errors", "[train]") {
     w.run([&](world&) -> task<> {
       program p;
       std::int64_t acknowledged = 0;
-      for (int tries = 0; acknowledged < 5; ++tries) {
-        REQUIRE(tries < 1000);
-        try {
-          co_await run(p, 5, acknowledged);
-        } catch (const leat::failure&) {
-          ++failures;
-        }
-      }
-      std::optional<std::string> path;
+      int tries = 0;
+      const auto save_five = [&] {
+        REQUIRE(++tries <= 1000);
+        return run(p, 5, acknowledged);
+      };
+      co_await retry_until_success(save_five, failures);
       program after;
-      while (!path) {
-        try {
-          saver s = co_await saver::open("/d", after.what, two_of(after));
-          path = co_await s.restore_latest();
-          REQUIRE(path);
-        } catch (const leat::failure&) {
-          ++failures;
-        }
-      }
+      const auto restore = [&]() -> task<> {
+        saver s = co_await saver::open("/d", after.what, two_of(after));
+        const std::optional<std::string> path = co_await s.restore_latest();
+        REQUIRE(path);
+      };
+      co_await retry_until_success(restore, failures);
       // A checkpoint that cannot be read is skipped.
       REQUIRE(after.m.is(after.m.step));
       REQUIRE((after.m.step == 5 || !after.refused.empty()));

@@ -1,22 +1,13 @@
 // A state file that is empty or cannot be parsed never stops a supervisor that has checkpoints.
 
-#include <optional>
-#include <string>
-
 #include "leat/train/checkpoint/checkpoint_directory.hpp"
 #include "leat/train/supervisor/supervisor.hpp"
 #include "train/supervised.hpp"
 
 namespace unreadable_state_file_test {
 
+using namespace leat_test;
 using leat::supervisor;
-using leat::task;
-using leat_test::contains;
-using leat_test::has_file;
-using leat_test::in_world;
-using leat_test::learner;
-using leat_test::thrown_by;
-using leat_test::words;
 
 // Learns some steps, with a checkpoint of each.
 task<> learn(learner& l, leat::supervisor_options o, int steps) {
@@ -109,7 +100,7 @@ TEST_CASE("supervisor: an empty state file without checkpoints: removing it cost
   in_world([](leat::sim::world& w) -> task<> {
     w.files().write_file("/run/checkpoint", "");
     learner l;
-    const std::string why = co_await thrown_by(learn(l, 1));
+    const std::string why = co_await message_of(learn(l, 1));
     CHECK(contains(why, "'/run' contains no checkpoint: copy one there, or remove the state file"));
     CHECK(l.step == 0);
   });
@@ -124,7 +115,7 @@ TEST_CASE("supervisor: strict: an empty state file is an error that names no way
     learner second;
     leat::supervisor_options o = second.options();
     o.saver.strict = true;
-    const std::string why = co_await thrown_by(learn(second, std::move(o), 0));
+    const std::string why = co_await message_of(learn(second, std::move(o), 0));
     CHECK(contains(why, "model_checkpoint_path: \"NAME\""));
     CHECK_FALSE(contains(why, "remove"));
   });
@@ -154,7 +145,7 @@ TEST_CASE("supervisor: checkpoints that are skipped for the same reason give one
     leat::checkpoint_registry other("learner");
     other.add("global_step", second.step);
     o.state = &other;  // does not register the weight
-    const std::string why = co_await thrown_by(learn(second, std::move(o), 0));
+    const std::string why = co_await message_of(learn(second, std::move(o), 0));
     CHECK(contains(why, "/run/model.ckpt-7: checkpoint has an entry 'weight'"));
     REQUIRE(second.warnings.size() == 1);
     CHECK(contains(second.warnings[0], "supervisor: 5 checkpoints skipped (/run/model.ckpt-7, "));

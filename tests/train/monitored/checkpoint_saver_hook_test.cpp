@@ -2,20 +2,11 @@
 
 #include "leat/train/monitored/standard_hooks.hpp"
 
-#include <chrono>
-#include <utility>
-
 #include "train/monitored/hooked.hpp"
 
 namespace checkpoint_saver_hook_test {
 
-using namespace std::chrono_literals;
-using leat::task;
-using leat_test::has_file;
-using leat_test::hooked;
-using leat_test::in_world;
-using leat_test::learner;
-using leat_test::words;
+using namespace leat_test;
 using steps = std::vector<std::int64_t>;
 
 leat::checkpoint_saver_hook_options noting(steps& saved, leat::step_interval every) {

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <utility>
 
 #include "leat/train/monitored/session_hook.hpp"
 #include "train/supervised.hpp"

@@ -1,10 +1,6 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <memory>
-#include <string>
-#include <utility>
 
 #include "leat/train/monitored/monitored_session.hpp"
 #include "leat/train/monitored/standard_hooks.hpp"

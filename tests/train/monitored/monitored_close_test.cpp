@@ -1,8 +1,6 @@
 // How a monitored session is closed: by its body, by a step at the end of the input, by a stop
 // request between the body's check and its run.
 
-#include <chrono>
-#include <cstdint>
 #include <functional>
 #include <limits>
 
@@ -11,26 +9,18 @@
 
 namespace monitored_close_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
+using namespace leat_test;
 using leat::failure;
 using leat::monitored_session;
 using leat::run_context;
-using leat::task;
-using leat_test::has_file;
-using leat_test::hook_of;
-using leat_test::in_world;
-using leat_test::monitored_learner;
 
 // Returns options with a hook that counts normal ends.
 leat::monitored_session_options ending_in(monitored_learner& l, int& ends) {
   leat::monitored_session_options o = l.monitored();
-  leat::function_hook_options hook;
-  hook.end = [&ends](run_context&) -> task<> {
+  o.hooks.push_back(hook_of({.end = [&ends](run_context&) -> task<> {
     ++ends;
     co_return;
-  };
-  o.hooks.push_back(hook_of(hook));
+  }}));
   return o;
 }
 

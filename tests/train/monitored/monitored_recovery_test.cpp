@@ -1,11 +1,6 @@
 // Transient failures: what TensorFlow's MonitoredSession does, a limit, growing delays, and input
 // that is restored with the state.
 
-#include <chrono>
-#include <optional>
-#include <stdexcept>
-
-#include "leat/async/task_group.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/train/monitored/monitored_session.hpp"
@@ -15,23 +10,11 @@
 
 namespace monitored_recovery_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
+using namespace leat_test;
 using leat::failure;
 using leat::monitored_session;
 using leat::run_context;
 using leat::session;
-using leat::task;
-using leat_test::contains;
-using leat_test::fails_once;
-using leat_test::has_file;
-using leat_test::hook_of;
-using leat_test::in_world;
-using leat_test::monitored_learner;
-using leat_test::run_to_the_end;
-using leat_test::scaled_count;
-using leat_test::thrown_by;
-using leat_test::words;
 
 TEST_CASE(
     "monitored_session: after one aborted or unavailable, the run resumes from the checkpoint [90]",
@@ -48,12 +31,9 @@ TEST_CASE(
           co_return l.step;
         };
         const std::function<task<>()> body = [&]() -> task<> {
-          const std::int64_t none = co_await s.run(read);
-          CHECK(none == 0);
-          const std::int64_t one = co_await s.run(l.learning());
-          CHECK(one == 1);
-          const std::int64_t two = co_await s.run(l.learning());
-          CHECK(two == 2);
+          CHECK(co_await s.run(read) == 0);
+          CHECK(co_await s.run(l.learning()) == 1);
+          CHECK(co_await s.run(l.learning()) == 2);
           const auto begin = w.now();
           const std::int64_t third = co_await s.run(l.learning());
           CHECK(third == (saved ? 3 : 1));
@@ -83,7 +63,7 @@ TEST_CASE("monitored_session: retries after aborted during the creation of a ses
     };
     monitored_session s(std::move(o));
     const std::function<task<>()> body = [&]() -> task<> { co_await s.run(l.learning()); };
-    CHECK(co_await thrown_by(s.managed(body)) == "");
+    CHECK(co_await message_of(s.managed(body)) == "");
     CHECK(l.step == 1);
     CHECK(l.created == 2);
     CHECK(l.open == 0);
@@ -108,11 +88,11 @@ TEST_CASE(
       monitored_session s(std::move(o));
       bool stopped = false;
       const std::function<task<>()> body = [&]() -> task<> {
-        const std::string why = co_await thrown_by(s.run(fail));  // the error is still thrown
+        const std::string why = co_await message_of(s.run(fail));  // the error is still thrown
         stopped = s.should_stop();
         if (in_step) throw std::runtime_error(why);
       };
-      const std::string why = co_await thrown_by(s.managed(body));
+      const std::string why = co_await message_of(s.managed(body));
       CHECK(contains(why, "failure 4"));
       CHECK(failed == 4);
       CHECK(l.created == 4);
@@ -139,7 +119,7 @@ TEST_CASE("monitored_session: a successful run resets the count of failures [91]
     const std::function<task<>()> body = [&]() -> task<> {
       while (l.step < 20) co_await s.run(l.learning());
     };
-    CHECK(co_await thrown_by(s.managed(body)) == "");
+    CHECK(co_await message_of(s.managed(body)) == "");
     CHECK(l.step == 20);
     CHECK(l.created > 2);
     for (const leat::duration d : l.delays) CHECK(d <= 1s);
@@ -161,7 +141,7 @@ TEST_CASE("monitored_session: runs that repeat lost steps do not reset the count
     const std::function<task<>()> body = [&]() -> task<> {
       for (int i = 0; i < 100; ++i) co_await s.run(step);
     };
-    CHECK(contains(co_await thrown_by(s.managed(body)), "cannot be done"));
+    CHECK(contains(co_await message_of(s.managed(body)), "cannot be done"));
     CHECK(l.created == 3);
     CHECK(l.open == 0);
   });
@@ -182,14 +162,13 @@ TEST_CASE("monitored_session: aborted in a background task creates another sessi
       co_await s.run(l.learning());
       report(errc::aborted);
       CHECK_FALSE(s.should_stop());
-      const std::int64_t two = co_await s.run(l.learning());
-      CHECK(two == 2);
+      CHECK(co_await s.run(l.learning()) == 2);
       CHECK(l.created == 2);
       CHECK_FALSE(s.should_stop());
       report(errc::unknown);
       CHECK(s.should_stop());
     };
-    CHECK(contains(co_await thrown_by(s.managed(body)), "from a task"));
+    CHECK(contains(co_await message_of(s.managed(body)), "from a task"));
     CHECK(l.created == 2);
   });
 }
@@ -200,15 +179,13 @@ TEST_CASE("monitored_session: aborted in a background task ends the wait of a st
     monitored_learner l;
     leat::monitored_session_options o = l.monitored();
     o.supervised.save_model_interval = 1h;
-    leat::function_hook_options hook;
-    hook.after_create_session = [&](run_context& run) -> task<> {
+    o.hooks.push_back(hook_of({.after_create_session = [&](run_context& run) -> task<> {
       if (l.created > 1) co_return;
       run.get_supervisor().loop(1min, [n = 0]() mutable -> task<> {
         if (++n == 2) throw failure(errc::aborted, "a service");
         co_return;
       });
-    };
-    o.hooks.push_back(hook_of(hook));
+    }}));
     monitored_session s(std::move(o));
     const auto begin = w.now();
     const std::function<task<>()> body = [&]() -> task<> {
@@ -218,7 +195,7 @@ TEST_CASE("monitored_session: aborted in a background task ends the wait of a st
       };
       co_await s.run(step);
     };
-    CHECK(co_await thrown_by(s.managed(body)) == "");
+    CHECK(co_await message_of(s.managed(body)) == "");
     CHECK(w.now() - begin < 2min);
     CHECK(l.created == 2);
     CHECK(l.step == 1);  // the interrupted step was undone
@@ -233,10 +210,8 @@ TEST_CASE("monitored_session: reports that it cannot restart without a checkpoin
     o.supervised.sessions.init = nullptr;
     o.hooks.push_back(fails_once(2, errc::aborted));
     monitored_session s(std::move(o));
-    const std::function<task<>()> body = [&]() -> task<> {
-      co_await run_to_the_end(s, l.learning());
-    };
-    const std::string why = co_await thrown_by(s.managed(body));
+    const auto body = [&] { return run_to_the_end(s, l.learning()); };
+    const std::string why = co_await message_of(s.managed(body));
     CHECK(contains(why, "cannot restart without a checkpoint"));
     CHECK(contains(why, "a peer has gone"));
     CHECK(l.created == 2);
@@ -265,7 +240,7 @@ TEST_CASE("monitored_session: does not restore while a task keeps running", "[tr
       };
       co_await s.run(fails);
     };
-    CHECK(contains(co_await thrown_by(s.managed(body)), "a peer has gone"));
+    CHECK(contains(co_await message_of(s.managed(body)), "a peer has gone"));
     CHECK(l.created == 1);
     REQUIRE(l.warnings.size() == 2);
     CHECK(contains(l.warnings[0], "secondary error: "));
@@ -292,7 +267,7 @@ TEST_CASE("monitored_session: a stop request ends the wait for another attempt",
     const auto begin = w.now();
     std::string why;
     const std::function<task<>()> work = [&]() -> task<> {
-      why = co_await thrown_by(s.managed(body));
+      why = co_await message_of(s.managed(body));
     };
     group.spawn(work());
     co_await leat::sleep_for(1min);

@@ -1,29 +1,18 @@
 // Retries without a state, of a worker, and step by step; warnings meanwhile; and errors that are
 // not the end of the input.
 
-#include <chrono>
-#include <cstdint>
 #include <functional>
-#include <stdexcept>
-#include <string>
-#include <utility>
 
-#include "leat/async/task_group.hpp"
 #include "train/monitored/monitored.hpp"
 
 namespace monitored_retry_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
 using leat::failure;
 using leat::monitored_session;
 using leat::session;
-using leat::task;
-using leat_test::contains;
 using leat_test::fails_once;
 using leat_test::in_world;
 using leat_test::monitored_learner;
-using leat_test::thrown_by;
 
 TEST_CASE("monitored_session: without a state, repeats only the failed step", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
@@ -41,7 +30,7 @@ TEST_CASE("monitored_session: without a state, repeats only the failed step", "[
     const std::function<task<>()> body = [&]() -> task<> {
       while (!s.should_stop()) co_await s.run(step);
     };
-    CHECK(co_await thrown_by(s.managed(body)) == "");
+    CHECK(co_await message_of(s.managed(body)) == "");
     CHECK(runs == 4);
     CHECK(l.created == 2);
     CHECK(l.open == 0);
@@ -64,15 +53,13 @@ TEST_CASE("monitored_session: a failed worker resumes from the checkpoint of its
     o.hooks.push_back(fails_once(2, errc::unavailable));
     monitored_session s(std::move(o));
     const std::function<task<>()> body = [&]() -> task<> {
-      const std::int64_t before = co_await s.run(worker.learning());
-      CHECK(before == 4);
+      CHECK(co_await s.run(worker.learning()) == 4);
       const std::int64_t four = co_await first.run(chief.learning());
       const std::int64_t five = co_await first.run(chief.learning());
       CHECK(four + 1 == five);
-      const std::int64_t behind = co_await s.run(worker.learning());
-      CHECK(behind == 6);  // after the chief's fifth step, and this one
+      CHECK(co_await s.run(worker.learning()) == 6);  // after the chief's fifth step, and this one
     };
-    CHECK(co_await thrown_by(s.managed(body)) == "");
+    CHECK(co_await message_of(s.managed(body)) == "");
     CHECK(worker.created == 2);
     co_await first.close();
   });
@@ -91,8 +78,7 @@ TEST_CASE("monitored_session: retries also if it was opened with open()", "[trai
     co_await s.open();
     CHECK(w.now() - begin >= 1500ms);  // half a second and a second, at least
     CHECK(l.created == 3);
-    const std::int64_t one = co_await s.run(l.learning());
-    CHECK(one == 1);
+    CHECK(co_await s.run(l.learning()) == 1);
     co_await s.close();
     CHECK(l.open == 0);
   });
@@ -134,7 +120,7 @@ TEST_CASE(
       s.request_stop();
       co_await group.join();
     };
-    CHECK(co_await thrown_by(s.managed(body)) == "");
+    CHECK(co_await message_of(s.managed(body)) == "");
     CHECK(l.step == 1);
     REQUIRE(l.warnings.size() == 1);
     CHECK(contains(l.warnings[0], "secondary error: a log could not be written"));
@@ -155,7 +141,7 @@ TEST_CASE("monitored_session: a failed open is not the end of the input", "[trai
       called = true;
       co_return;
     };
-    CHECK(contains(co_await thrown_by(s.managed(body)), "a table that is cut off"));
+    CHECK(contains(co_await message_of(s.managed(body)), "a table that is cut off"));
     CHECK_FALSE(called);
     CHECK(l.open == 0);
   });

@@ -3,10 +3,6 @@
 
 #include "leat/train/monitored/monitored_session.hpp"
 
-#include <chrono>
-#include <stdexcept>
-
-#include "leat/async/task_group.hpp"
 #include "leat/pipeline/metrics/stage_metrics.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/train/monitored/standard_hooks.hpp"
@@ -15,20 +11,10 @@
 
 namespace monitored_session_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
+using namespace leat_test;
 using leat::failure;
 using leat::monitored_session;
 using leat::run_context;
-using leat::task;
-using leat_test::contains;
-using leat_test::has_file;
-using leat_test::hook_of;
-using leat_test::in_world;
-using leat_test::monitored_learner;
-using leat_test::run_to_the_end;
-using leat_test::thrown_by;
-using leat_test::words;
 
 TEST_CASE("monitored_session: an error of a background task ends the loop and is thrown [93]",
           "[train]") {
@@ -44,7 +30,7 @@ TEST_CASE("monitored_session: an error of a background task ends the loop and is
       ran = static_cast<int>(co_await s.run([]() -> task<int> { co_return 7; }));  // does not wait
       CHECK(s.should_stop());
     };
-    CHECK(contains(co_await thrown_by(s.managed(body)), "a task wants to stop"));
+    CHECK(contains(co_await message_of(s.managed(body)), "a task wants to stop"));
     CHECK(ran == 7);
     CHECK(l.created == 1);
     CHECK(l.open == 0);
@@ -68,9 +54,9 @@ TEST_CASE(
           co_return;
         });
         task<> waiting = in_step ? s.run(wait) : wait();
-        thrown_in_body = co_await thrown_by(std::move(waiting));
+        thrown_in_body = co_await message_of(std::move(waiting));
       };
-      CHECK(co_await thrown_by(s.managed(body)) == "a service");
+      CHECK(co_await message_of(s.managed(body)) == "a service");
       CHECK(contains(thrown_in_body, in_step ? "a service" : "cancelled"));
       CHECK(w.now() - begin < 2min);
       CHECK_FALSE(has_file(w, "/run/model.ckpt-1"));
@@ -88,11 +74,10 @@ TEST_CASE("monitored_session: rejects a run after a hook requested a stop [94]",
     const std::function<task<>()> body = [&]() -> task<> {
       co_await run_to_the_end(s, l.learning());
       CHECK(l.step == 3);
-      const std::function<task<>()> once_more = [&]() -> task<> { co_await s.run(l.learning()); };
-      CHECK(
-          contains(co_await thrown_by(once_more()), "Run called even after should_stop requested"));
+      CHECK(contains(co_await message_of(s.run(l.learning())),
+                     "Run called even after should_stop requested"));
     };
-    CHECK(co_await thrown_by(s.managed(body)) == "");
+    CHECK(co_await message_of(s.managed(body)) == "");
     CHECK(l.step == 3);
     CHECK(has_file(w, "/run/model.ckpt-3"));
   });
@@ -122,7 +107,7 @@ TEST_CASE("monitored_session: rejects an input that two hooks, or a hook and the
         };
         co_await s.run(step, std::move(inputs));
       };
-      CHECK(contains(co_await thrown_by(s.managed(body)),
+      CHECK(contains(co_await message_of(s.managed(body)),
                      "Same tensor is fed: input 'rate' was already set"));
       CHECK_FALSE(ran);
     });
@@ -159,8 +144,7 @@ TEST_CASE(
           l.learn();
           co_return true;
         };
-        const bool done = co_await s.run(step, std::move(inputs));
-        CHECK(done);
+        CHECK(co_await s.run(step, std::move(inputs)));
       }
     };
     co_await s.managed(body);
@@ -303,12 +287,10 @@ TEST_CASE("monitored_session: end of input in a step is a clean end and is saved
     monitored_learner l;
     bool ended = false;
     leat::monitored_session_options o = l.monitored();
-    leat::function_hook_options hook;
-    hook.end = [&](run_context&) -> task<> {
+    o.hooks.push_back(hook_of({.end = [&](run_context&) -> task<> {
       ended = true;
       co_return;
-    };
-    o.hooks.push_back(hook_of(hook));
+    }}));
     monitored_session s(std::move(o));
     const std::function<task<>()> body = [&]() -> task<> {
       const auto step = [&]() -> task<> {
@@ -318,7 +300,7 @@ TEST_CASE("monitored_session: end of input in a step is a clean end and is saved
       };
       while (!s.should_stop()) co_await s.run(step);
     };
-    CHECK(co_await thrown_by(s.managed(body)) == "");
+    CHECK(co_await message_of(s.managed(body)) == "");
     CHECK(ended);
     CHECK(has_file(w, "/run/model.ckpt-4"));
   });
@@ -351,12 +333,12 @@ TEST_CASE("monitored_session: after an error, saves nothing and calls no end() o
           co_return;
         };
         if (swallowed) {
-          CHECK(co_await thrown_by(s.run(fails)) == "in the midst of a step");
+          CHECK(co_await message_of(s.run(fails)) == "in the midst of a step");
         } else {
           co_await s.run(fails);
         }
       };
-      const std::string why = co_await thrown_by(s.managed(body));
+      const std::string why = co_await message_of(s.managed(body));
       CHECK(why == (swallowed ? "" : "in the midst of a step"));
       CHECK(after == 1);
       CHECK_FALSE(ended);

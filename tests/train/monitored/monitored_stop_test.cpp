@@ -1,30 +1,17 @@
 // Stops of a monitored session and the state that is saved: from outside, after a run, immediately,
 // and during a save; and hooks that fail.
 
-#include <chrono>
 #include <limits>
-#include <stdexcept>
 
-#include "leat/async/task_group.hpp"
 #include "leat/train/monitored/standard_hooks.hpp"
 #include "train/monitored/monitored.hpp"
 
 namespace monitored_stop_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
+using namespace leat_test;
 using leat::failure;
 using leat::monitored_session;
 using leat::run_context;
-using leat::task;
-using leat_test::contains;
-using leat_test::has_file;
-using leat_test::hook_of;
-using leat_test::in_world;
-using leat_test::monitored_learner;
-using leat_test::run_to_the_end;
-using leat_test::thrown_by;
-using leat_test::words;
 
 // Returns a hook that saves after each run.
 std::shared_ptr<leat::session_hook> saves_each_step(
@@ -43,12 +30,10 @@ TEST_CASE("monitored_session: does not save a step that an outside stop cancelle
       bool cancelled = false;
       const std::function<task<>()> work = [&]() -> task<> {
         leat::monitored_session_options o = l.monitored();
-        leat::function_hook_options hook;
-        hook.end = [&](run_context&) -> task<> {
+        o.hooks.push_back(hook_of({.end = [&](run_context&) -> task<> {
           co_await leat::sleep_for(1s);  // a stop does not end it
           ended = true;
-        };
-        o.hooks.push_back(hook_of(hook));
+        }}));
         monitored_session s(std::move(o));
         const std::function<task<>()> body = [&]() -> task<> {
           const auto step = [&]() -> task<> {
@@ -94,10 +79,8 @@ TEST_CASE("monitored_session: a stop request lets the run and its save finish", 
     o.supervised.save_at_end = false;
     monitored_session s(std::move(o));
     running = &s;
-    const std::function<task<>()> body = [&]() -> task<> {
-      co_await run_to_the_end(s, l.learning());
-    };
-    CHECK(co_await thrown_by(s.managed(body)) == "");
+    const auto body = [&] { return run_to_the_end(s, l.learning()); };
+    CHECK(co_await message_of(s.managed(body)) == "");
     CHECK(l.step == 3);
     CHECK(has_file(w, "/run/model.ckpt-3"));
   });
@@ -117,10 +100,8 @@ TEST_CASE("monitored_session: an immediate stop cancels a save, and the older ch
     o.hooks.push_back(saves_each_step(before_save));
     monitored_session s(std::move(o));
     running = &s;
-    const std::function<task<>()> body = [&]() -> task<> {
-      co_await run_to_the_end(s, l.learning());
-    };
-    CHECK(co_await thrown_by(s.managed(body)) == "a service");
+    const auto body = [&] { return run_to_the_end(s, l.learning()); };
+    CHECK(co_await message_of(s.managed(body)) == "a service");
     CHECK(l.step == 3);
     CHECK_FALSE(has_file(w, "/run/model.ckpt-3"));
     monitored_learner again;
@@ -149,7 +130,7 @@ TEST_CASE("monitored_session: an immediate clean stop ends the body without an e
         task<> waiting = in_step ? s.run(wait) : wait();
         co_await std::move(waiting);
       };
-      CHECK(co_await thrown_by(s.managed(body)) == "");
+      CHECK(co_await message_of(s.managed(body)) == "");
       CHECK(w.now() - begin < 2min);
       CHECK(has_file(w, "/run/model.ckpt-1") == !in_step);
     });
@@ -163,17 +144,15 @@ TEST_CASE("monitored_session: reports or throws an error of a hook after a clean
       leat::monitored_session_options o = l.monitored();
       o.supervised.throw_after_clean_stop = thrown;
       monitored_session* running = nullptr;
-      leat::function_hook_options hook;
-      hook.after_run = [&](run_context&) -> task<> {
+      o.hooks.push_back(hook_of({.after_run = [&](run_context&) -> task<> {
         running->get_supervisor().request_stop();
         throw std::runtime_error("too late");
         co_return;
-      };
-      o.hooks.push_back(hook_of(hook));
+      }}));
       monitored_session s(std::move(o));
       running = &s;
       const std::function<task<>()> body = [&]() -> task<> { co_await s.run(l.learning()); };
-      CHECK(co_await thrown_by(s.managed(body)) == (thrown ? "too late" : ""));
+      CHECK(co_await message_of(s.managed(body)) == (thrown ? "too late" : ""));
       CHECK(l.step == 1);
     });
   }
@@ -195,7 +174,7 @@ TEST_CASE("monitored_session: calls end() of all hooks and throws the first erro
     o.hooks.push_back(failing("second"));
     monitored_session s(std::move(o));
     const std::function<task<>()> body = [&]() -> task<> { co_await s.run(l.learning()); };
-    CHECK(contains(co_await thrown_by(s.managed(body)), "first"));
+    CHECK(contains(co_await message_of(s.managed(body)), "first"));
     CHECK(s.get_supervisor().coord().secondary_errors().size() == 1);
     CHECK(has_file(w, "/run/model.ckpt-1"));
     CHECK(l.open == 0);
@@ -208,19 +187,17 @@ TEST_CASE("monitored_session: opens nothing if begin() of a hook fails", "[train
   in_world([](leat::sim::world& w) -> task<> {
     monitored_learner l;
     leat::monitored_session_options o = l.monitored();
-    leat::function_hook_options hook;
-    hook.begin = [](leat::supervisor&) -> task<> {
+    o.hooks.push_back(hook_of({.begin = [](leat::supervisor&) -> task<> {
       throw std::runtime_error("not ready");
       co_return;
-    };
-    o.hooks.push_back(hook_of(hook));
+    }}));
     monitored_session s(std::move(o));
     bool called = false;
     const std::function<task<>()> body = [&]() -> task<> {
       called = true;
       co_return;
     };
-    CHECK(co_await thrown_by(s.managed(body)) == "not ready");
+    CHECK(co_await message_of(s.managed(body)) == "not ready");
     CHECK_FALSE(called);
     CHECK(l.created == 0);
     CHECK(w.files().files().empty());
@@ -239,14 +216,11 @@ TEST_CASE("monitored_session: the body can catch an error of a hook or of the la
       monitored_session s(std::move(o));
       const std::function<task<>()> body = [&]() -> task<> {
         co_await s.run(l.learning());
-        CHECK(contains(co_await thrown_by([](monitored_session& m, monitored_learner& p) -> task<> {
-                         co_await m.run(p.learning());
-                       }(s, l)),
-                       "a peer has gone"));
+        CHECK(contains(co_await message_of(s.run(l.learning())), "a peer has gone"));
         CHECK_FALSE(s.should_stop());
         co_await s.run(l.learning());
       };
-      CHECK(co_await thrown_by(s.managed(body)) == "");
+      CHECK(co_await message_of(s.managed(body)) == "");
       CHECK(l.created == 1);
       CHECK(has_file(w, "/run/model.ckpt-2"));  // the state is complete
     });
@@ -261,10 +235,10 @@ TEST_CASE("monitored_session: the body can catch an error of a hook or of the la
       co_return;
     };
     const std::function<task<>()> body = [&]() -> task<> {
-      CHECK(contains(co_await thrown_by(s.run(fails)), "again and again"));
+      CHECK(contains(co_await message_of(s.run(fails)), "again and again"));
       CHECK(s.should_stop());
     };
-    CHECK(contains(co_await thrown_by(s.managed(body)), "again and again"));
+    CHECK(contains(co_await message_of(s.managed(body)), "again and again"));
     CHECK(l.open == 0);
   });
 }
@@ -284,7 +258,7 @@ TEST_CASE("monitored_session: does not save a step that a hook rejected", "[trai
     const std::function<task<>()> body = [&]() -> task<> {
       while (!s.should_stop()) co_await s.run(step);
     };
-    CHECK(contains(co_await thrown_by(s.managed(body)), "NaN loss during training"));
+    CHECK(contains(co_await message_of(s.managed(body)), "NaN loss during training"));
     CHECK(has_file(w, "/run/model.ckpt-2"));
     CHECK_FALSE(has_file(w, "/run/model.ckpt-3"));
   });
@@ -297,14 +271,14 @@ TEST_CASE("monitored_session: can be closed once after single steps", "[train]")
     const std::function<task<>()> run = [&]() -> task<> { co_await s.run(l.learning()); };
     const std::function<task<>()> close = [&]() -> task<> { co_await s.close(); };
     CHECK(s.should_stop());
-    CHECK(contains(co_await thrown_by(run()), "run() called while the session is not open"));
+    CHECK(contains(co_await message_of(run()), "run() called while the session is not open"));
     co_await s.open();
     CHECK_FALSE(s.should_stop());
     co_await run();
     co_await close();
     CHECK(s.should_stop());
-    CHECK(contains(co_await thrown_by(close()), "close() called while the session is not open"));
-    CHECK(contains(co_await thrown_by(run()), "run() called while the session is not open"));
+    CHECK(contains(co_await message_of(close()), "close() called while the session is not open"));
+    CHECK(contains(co_await message_of(run()), "run() called while the session is not open"));
     CHECK(has_file(w, "/run/model.ckpt-1"));
 
     monitored_learner other;  // and a body may close its own
@@ -313,7 +287,7 @@ TEST_CASE("monitored_session: can be closed once after single steps", "[train]")
       co_await mine.close();
       throw std::runtime_error("behind it");
     };
-    CHECK(co_await thrown_by(mine.managed(body)) == "behind it");
+    CHECK(co_await message_of(mine.managed(body)) == "behind it");
   });
 }
 
@@ -323,16 +297,13 @@ TEST_CASE("monitored_session: a worker restores from its chief and writes nothin
     bool called = false;
     leat::monitored_session_options o = worker.monitored();
     o.supervised.is_chief = false;
-    leat::function_hook_options hook;
-    hook.after_run = [&](run_context&) -> task<> {
+    o.chief_only_hooks.push_back(hook_of({.after_run = [&](run_context&) -> task<> {
       called = true;
       co_return;
-    };
-    o.chief_only_hooks.push_back(hook_of(hook));
+    }}));
     monitored_session late(std::move(o));
     const std::function<task<>()> one_step = [&]() -> task<> {
-      const std::int64_t step = co_await late.run(worker.learning());
-      CHECK(step == 3);
+      CHECK(co_await late.run(worker.learning()) == 3);
     };
     leat::task_group group;
     const std::function<task<>()> wait = [&]() -> task<> { co_await late.managed(one_step); };

@@ -2,29 +2,35 @@
 // it without permission, one saves it during another's step, and one requests a stop while it
 // waits.
 
-#include <chrono>
 #include <functional>
-#include <memory>
-#include <string>
 
-#include "leat/async/task_group.hpp"
 #include "leat/train/monitored/standard_hooks.hpp"
 #include "train/monitored/monitored.hpp"
 
 namespace monitored_tasks_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
-using leat::failure;
+using namespace leat_test;
 using leat::monitored_session;
 using leat::run_context;
-using leat::task;
-using leat_test::contains;
-using leat_test::has_file;
-using leat_test::hook_of;
-using leat_test::in_world;
-using leat_test::monitored_learner;
-using leat_test::thrown_by;
+
+// Awaits `t` in a task of its own. After a second, calls `stop` with the group of this task, which
+// ends the task at once. Returns the message of its exception.
+task<std::string> stopped(leat::sim::world& w, task<> t,
+                          std::function<void(leat::task_group&)> stop) {
+  std::string why;
+  leat::task_group group;
+  group.spawn([](task<> running, std::string& to) -> task<> {
+    to = co_await message_of(std::move(running));
+  }(std::move(t), why));
+  co_await leat::sleep_for(1s);
+  const auto begin = w.now();
+  stop(group);
+  co_await group.join();
+  CHECK(w.now() - begin < 1s);
+  co_return why;
+}
+
+void stop_task(leat::task_group& group) { group.request_stop(); }
 
 TEST_CASE("monitored_session: created in one task, stopped through the task that runs it",
           "[train]") {
@@ -32,18 +38,7 @@ TEST_CASE("monitored_session: created in one task, stopped through the task that
     monitored_learner l;
     monitored_session s(l.monitored());  // here
     const std::function<task<>()> body = []() -> task<> { co_await leat::sleep_for(10h); };
-    std::string why;
-    const std::function<task<>()> work = [&]() -> task<> {
-      why = co_await thrown_by(s.managed(body));
-    };
-    leat::task_group group;
-    group.spawn(work());
-    co_await leat::sleep_for(1s);
-    const auto begin = w.now();
-    group.request_stop();
-    co_await group.join();
-    CHECK(contains(why, "cancel"));
-    CHECK(w.now() - begin < 1s);
+    CHECK(contains(co_await stopped(w, s.managed(body), &stop_task), "cancel"));
     CHECK(l.open == 0);
   });
 }
@@ -54,18 +49,7 @@ TEST_CASE("monitored_session: opened in one task, run in another task that is st
     monitored_session s(l.monitored());
     co_await s.open();
     const std::function<task<>()> waits = []() -> task<> { co_await leat::sleep_for(10h); };
-    std::string why;
-    const std::function<task<>()> work = [&]() -> task<> {
-      why = co_await thrown_by(s.run(waits));
-    };
-    leat::task_group group;
-    group.spawn(work());
-    co_await leat::sleep_for(1s);
-    const auto begin = w.now();
-    group.request_stop();
-    co_await group.join();
-    CHECK(contains(why, "cancel"));
-    CHECK(w.now() - begin < 1s);
+    CHECK(contains(co_await stopped(w, s.run(waits), &stop_task), "cancel"));
     co_await s.close();
   });
 }
@@ -78,21 +62,19 @@ TEST_CASE("monitored_session: only the session stops its supervisor", "[train]")
       co_await s.run(l.learning());
       co_await s.get_supervisor().stop();
     };
-    CHECK(contains(co_await thrown_by(s.managed(body)),
+    CHECK(contains(co_await message_of(s.managed(body)),
                    "supervisor stopped while its monitored_session is open"));
     CHECK(l.open == 0);
 
     monitored_learner other;
     std::string why;
     leat::monitored_session_options o = other.monitored("/other");
-    leat::function_hook_options hook;
-    hook.end = [&](run_context& run) -> task<> {
-      why = co_await thrown_by(run.get_supervisor().stop());
-    };
-    o.hooks.push_back(hook_of(hook));
+    o.hooks.push_back(hook_of({.end = [&](run_context& run) -> task<> {
+      why = co_await message_of(run.get_supervisor().stop());
+    }}));
     monitored_session mine(std::move(o));
     const std::function<task<>()> one = [&]() -> task<> { co_await mine.run(other.learning()); };
-    CHECK(co_await thrown_by(mine.managed(one)) == "");
+    CHECK(co_await message_of(mine.managed(one)) == "");
     CHECK(contains(why, "would wait for itself"));
   });
 }
@@ -108,15 +90,15 @@ TEST_CASE("monitored_session: a task of the coordinator cannot run or close it",
         l.learn();
         co_return;
       };
-      run = co_await thrown_by(s.run(step));
+      run = co_await message_of(s.run(step));
       const std::function<task<>()> end = [&]() -> task<> { co_await s.close(); };
-      close = co_await thrown_by(end());
+      close = co_await message_of(end());
     };
     const std::function<task<>()> body = [&]() -> task<> {
       s.get_supervisor().coord().spawn(service(), "service");
       co_await leat::sleep_for(1s);
     };
-    CHECK(co_await thrown_by(s.managed(body)) == "");
+    CHECK(co_await message_of(s.managed(body)) == "");
     CHECK(contains(run, "run() in a task of the coordinator"));
     CHECK(contains(close, "close() in a task of the coordinator"));
     CHECK(l.step == 0);
@@ -147,7 +129,7 @@ TEST_CASE("checkpoint_saver_hook: waits for the end of another task's step", "[t
       CHECK(has_file(w, "/run/model.ckpt-1"));
       co_await group.join();
     };
-    CHECK(co_await thrown_by(s.managed(body)) == "");
+    CHECK(co_await message_of(s.managed(body)) == "");
   });
 }
 
@@ -162,16 +144,8 @@ TEST_CASE("monitored_session: a stop request ends the wait for the step of other
       co_await s.run(l.learning());
       behind = true;
     };
-    leat::task_group group;
-    const std::function<task<>()> work = [&]() -> task<> {
-      CHECK(co_await thrown_by(s.managed(body)) == "");
-    };
-    group.spawn(work());
-    co_await leat::sleep_for(1s);
-    const auto begin = w.now();
-    s.request_stop();
-    co_await group.join();
-    CHECK(w.now() - begin < 1s);
+    const auto stop = [&s](leat::task_group&) { s.request_stop(); };
+    CHECK(co_await stopped(w, s.managed(body), stop) == "");
     CHECK_FALSE(behind);
     CHECK(l.step == 0);
     CHECK(l.open == 0);
@@ -190,18 +164,9 @@ TEST_CASE("monitored_session: a stop request ends a worker's wait for the chief"
         called = true;
         co_return;
       };
-      std::string why;
-      const std::function<task<>()> work = [&]() -> task<> {
-        task<> waiting = managed ? s.managed(body) : s.open();
-        why = co_await thrown_by(std::move(waiting));
-      };
-      leat::task_group group;
-      group.spawn(work());
-      co_await leat::sleep_for(1s);
-      const auto begin = w.now();
-      s.request_stop();
-      co_await group.join();
-      CHECK(w.now() - begin < 1s);
+      task<> waiting = managed ? s.managed(body) : s.open();
+      const auto stop = [&s](leat::task_group&) { s.request_stop(); };
+      const std::string why = co_await stopped(w, std::move(waiting), stop);
       CHECK_FALSE(called);
       CHECK(l.open == 0);
       CHECK(contains(why, "stop requested before the session was ready") == !managed);

@@ -1,30 +1,19 @@
 // Single hooks. The test calls them as a monitored_session does, and advances the step and the
 // time.
 
-#include <chrono>
 #include <cmath>
 #include <limits>
-#include <utility>
 
-#include "leat/async/task_group.hpp"
 #include "leat/train/monitored/standard_hooks.hpp"
 #include "leat/train/summary/event_reader.hpp"
 #include "train/monitored/hooked.hpp"
 
 namespace session_hooks_test {
 
-using namespace std::chrono_literals;
+using namespace leat_test;
 using leat::run_context;
 using leat::session_hook;
 using leat::supervisor;
-using leat::task;
-using leat_test::contains;
-using leat_test::hooked;
-using leat_test::in_world;
-using leat_test::learner;
-using leat_test::refusal;
-using leat_test::thrown_by;
-using leat_test::words;
 using steps = std::vector<std::int64_t>;
 
 TEST_CASE("stop_at_step_hook: stops at a step or after a number of steps [95]", "[train]") {
@@ -58,15 +47,11 @@ TEST_CASE("stop_at_step_hook: stops at a step or after a number of steps [95]", 
     };
     co_await c.in_session(ten);
   });
-  const auto refused = [](leat::stop_at_step_hook_options o) {
-    return refusal([&] {
-      const leat::stop_at_step_hook h(o);
-      return 0;
-    });
-  };
-  CHECK(contains(refused({}), "either num_steps or last_step"));
-  CHECK(contains(refused({.num_steps = 1, .last_step = 1}), "either num_steps or last_step"));
-  CHECK(contains(refused({.num_steps = -1}), "num_steps is -1: set 0 or more"));
+  const auto make = [](leat::stop_at_step_hook_options o) { return leat::stop_at_step_hook(o); };
+  CHECK_FAILS(errc::invalid_argument, "either num_steps or last_step", make({}));
+  CHECK_FAILS(errc::invalid_argument, "either num_steps or last_step",
+              make({.num_steps = 1, .last_step = 1}));
+  CHECK_FAILS(errc::invalid_argument, "num_steps is -1: set 0 or more", make({.num_steps = -1}));
 }
 
 // The steps of a tag.
@@ -216,7 +201,7 @@ TEST_CASE("nan_hook: throws an error or requests a stop", "[train]") {
         const bool stop = co_await run(std::nan(""));
         CHECK(stop);
       };
-      const std::string why = co_await thrown_by(b.in_session(body));
+      const std::string why = co_await message_of(b.in_session(body));
       if (fails) {
         CHECK(contains(why, "NaN loss during training: 'loss' at step 3"));
       } else {
@@ -234,13 +219,13 @@ TEST_CASE("nan_hook: rejects a missing or non-numeric loss", "[train]") {
     leat::nan_hook hook;
     hooked b(l, hook);
     const std::function<task<>()> nothing = [&]() -> task<> { co_await b.run_at(1); };
-    CHECK(contains(co_await thrown_by(b.in_session(nothing)), "no value 'loss'"));
+    CHECK(contains(co_await message_of(b.in_session(nothing)), "no value 'loss'"));
     const std::function<task<>()> text = [&]() -> task<> {
       leat::named_values results;
       results.add("loss", "low");
       co_await b.run_at(1, std::move(results));
     };
-    CHECK(contains(co_await thrown_by(b.in_session(text)), "'loss' is not numeric"));
+    CHECK(contains(co_await message_of(b.in_session(text)), "'loss' is not numeric"));
   });
 }
 
@@ -290,11 +275,7 @@ TEST_CASE("step_waiter_hook: waits for the step of others", "[train]") {
     };
     co_await b.in_session(body);
   });
-  CHECK(contains(refusal([] {
-                   const leat::step_waiter_hook h(1, 0s);
-                   return 0;
-                 }),
-                 "interval is not positive"));
+  CHECK_FAILS(errc::invalid_argument, "interval is not positive", leat::step_waiter_hook(1, 0s));
 }
 
 TEST_CASE("hooks of steps: reject a program with an unknown step number", "[train]") {
@@ -308,7 +289,7 @@ TEST_CASE("hooks of steps: reject a program with an unknown step number", "[trai
     leat::step_waiter_hook wait(1);
     const std::vector<session_hook*> all{&checkpoints, &counter, &summaries, &stop, &log, &wait};
     for (session_hook* const hook : all) {
-      CHECK(contains(co_await thrown_by(hook->begin(sv)), "_hook: step number is unknown"));
+      CHECK(contains(co_await message_of(hook->begin(sv)), "_hook: step number is unknown"));
     }
   });
 }

@@ -42,10 +42,7 @@ TEST_CASE("step_timer: is due after the interval in time, and never twice at a s
 
 TEST_CASE("step_timer: requires either steps or time, greater than 0", "[train]") {
   const auto why = [](step_interval every) {
-    return refusal([&] {
-      const step_timer t(every, "my_hook");
-      return 0;
-    });
+    return refusal([&] { return step_timer(every, "my_hook"); });
   };
   CHECK(contains(why({}), "my_hook: interval is ambiguous or missing: set either steps or time"));
   CHECK(contains(why({.steps = 1, .time = 1s}), "set either steps or time"));

@@ -1,23 +1,17 @@
 // The order of event files: readers sort them by their names.
 
-#include <chrono>
-#include <cstddef>
-#include <string>
-#include <utility>
-
-#include <catch2/catch.hpp>
-
 #include "leat/sim/world/world.hpp"
 #include "leat/train/summary/event_reader.hpp"
 #include "leat/train/summary/event_writer.hpp"
+#include "support/leat_test.hpp"
+#include "train/in_world.hpp"
 
 namespace event_order_test {
 
-using namespace std::chrono_literals;
 using leat::event_writer;
 using leat::session_log;
-using leat::task;
 using leat::sim::world;
+using leat_test::in_world;
 
 // Writes the events of one run. A later run is read after it, however soon it starts.
 task<> learn_in(world& here, int process, int from, int to) {
@@ -53,8 +47,7 @@ TEST_CASE("event_writer: a restart within a second is read as a restart [89]", "
 }
 
 TEST_CASE("event_writer: names of other files count if they contain a time in seconds", "[train]") {
-  world w(1);
-  w.run([](world& here) -> task<> {
+  in_world([](world& here) -> task<> {
     here.jump_wall_clock(leat::wall_time_point(1'500'000'000'500ms) - here.wall_clock());
     for (const char* name : {"events.out.tfevents.15000000009.x", "events.out.tfevents.16.x", "x",
                              "events.out.tfevents.99999999999999999999.x", "events.out.tfevents.",

@@ -1,34 +1,22 @@
 #include "leat/train/summary/event_reader.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <filesystem>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/block_on.hpp"
-#include "leat/base/error.hpp"
 #include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/sim/world/world.hpp"
 #include "leat/train/summary/event_writer.hpp"
 #include "support/leat_test.hpp"
 #include "support/records/record_bytes.hpp"
-#include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
 namespace event_reader_test {
 
-using leat::errc;
 using leat::event_record;
 using leat::event_writer;
 using leat::session_log;
 using leat::summary;
-using leat::task;
 using leat::sim::world;
-using leat_test::contains;
 using leat_test::framed;
 using texts = std::vector<std::string>;
 using steps = std::vector<std::int64_t>;

@@ -2,36 +2,25 @@
 // it, and a reader always finds a prefix of the added events.
 
 #include <algorithm>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/sleep.hpp"
-#include "leat/base/error.hpp"
 #include "leat/sim/world/world.hpp"
 #include "leat/train/summary/event_reader.hpp"
 #include "leat/train/summary/event_writer.hpp"
 #include "support/effort.hpp"
+#include "support/insist.hpp"
 #include "support/leat_test.hpp"
-#include "support/outcome_of.hpp"
 #include "support/records/event_files.hpp"
-#include "support/refusal.hpp"
+#include "train/in_world.hpp"
 
 namespace event_writer_faults_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
 using leat::event_writer;
-using leat::task;
 using leat::sim::fault;
 using leat::sim::planned_fault;
 using leat::sim::world;
-using leat_test::contains;
 using leat_test::events_of;
-using leat_test::outcome_of;
+using leat_test::in_world;
+using leat_test::retry_until_success;
 using leat_test::words_of;
 using texts = std::vector<std::string>;
 
@@ -45,38 +34,22 @@ texts expected_words() {
 }
 
 // Retries each add and the close until they succeed. Returns the number of failures.
-task<int> retry_until_success() {
+task<int> write_all() {
   int refused = 0;
   leat::event_writer_options options;
   options.buffer_size = 200;
   options.flush_interval = 1s;
   std::optional<event_writer> writer;
-  while (!writer) {
-    try {
-      writer.emplace(co_await event_writer::open("/d", options));
-    } catch (const leat::failure&) {
-      ++refused;
-    }
-  }
-  for (int i = 1; i <= count;) {
-    bool failed = false;
-    try {
+  const auto open = [&]() -> task<> { writer.emplace(co_await event_writer::open("/d", options)); };
+  co_await retry_until_success(open, refused);
+  for (int i = 1; i <= count; ++i) {
+    const auto add = [&, before = refused]() -> task<> {
+      if (refused > before) co_await leat::sleep_for(2s);  // until the writer has retried
       co_await writer->add_scalar("loss", i, i);
-      ++i;
-    } catch (const leat::failure&) {
-      failed = true;
-      ++refused;
-    }
-    if (failed) co_await leat::sleep_for(2s);  // until it has retried
+    };
+    co_await retry_until_success(add, refused);
   }
-  for (bool closed = false; !closed;) {
-    try {
-      co_await writer->close();
-      closed = true;
-    } catch (const leat::failure&) {
-      ++refused;
-    }
-  }
+  co_await retry_until_success([&] { return writer->close(); }, refused);
   co_return refused;
 }
 
@@ -88,7 +61,7 @@ TEST_CASE("event_writer: writes accepted events once after the n-th call fails, 
     bool reached = true;
     for (std::uint64_t n = 1; reached; ++n) {
       world w(7, {.files = {.plan = planned_fault{n, f}}});
-      w.run([&](world&) -> task<> { refused += co_await retry_until_success(); });
+      w.run([&](world&) -> task<> { refused += co_await write_all(); });
       reached = w.files().calls() >= n;
       REQUIRE(words_of(events_of(w)) == expected_words());
       REQUIRE(w.files().files().size() == 1);
@@ -108,7 +81,7 @@ TEST_CASE("event_writer: writes accepted events once despite many faults", "[tra
     rates.io_error = 0.05;
     rates.no_space = 0.1;
     world w(seed, {.files = {.faults = rates}});
-    w.run([&](world&) -> task<> { static_cast<void>(co_await retry_until_success()); });
+    w.run([&](world&) -> task<> { static_cast<void>(co_await write_all()); });
     REQUIRE(words_of(events_of(w)) == expected_words());
   }
 }
@@ -142,8 +115,7 @@ TEST_CASE("event_writer: the next add reports a full disk, and memory stays boun
       }
       CHECK(contains(said, writer.path()));
     }
-    const auto late = co_await outcome_of(writer.add_scalar("late", 1));
-    CHECK(late.code == errc::failed_precondition);
+    CHECK(co_await code_of(writer.add_scalar("late", 1)) == errc::failed_precondition);
     // The written events can be read.
     const leat::event_run run = co_await leat::read_events("/d");
     const auto& points = run.series.scalars.at("loss");
@@ -215,18 +187,15 @@ TEST_CASE(
 
 TEST_CASE("event_writer: after close an add throws, and its event is counted as dropped",
           "[train]") {
-  world w(1);
-  w.run([](world& here) -> task<> {
+  in_world([](world& here) -> task<> {
     auto writer = co_await event_writer::open("/d");
     co_await writer.add_scalar("a", 1);
     co_await writer.close();
-    const auto scalar = co_await outcome_of(writer.add_scalar("b", 1));
-    CHECK(scalar.code == errc::failed_precondition);
-    CHECK(contains(scalar.text, "/d: event added after close() is lost"));
-    const auto log = co_await outcome_of(writer.add_session_log(leat::session_log::stop));
-    CHECK(log.code == errc::failed_precondition);
-    const auto run = co_await outcome_of(writer.add_run_metadata("", "tag"));
-    CHECK(run.code == errc::failed_precondition);
+    CHECK(contains(co_await message_of(writer.add_scalar("b", 1), errc::failed_precondition),
+                   "/d: event added after close() is lost"));
+    CHECK(co_await code_of(writer.add_session_log(leat::session_log::stop)) ==
+          errc::failed_precondition);
+    CHECK(co_await code_of(writer.add_run_metadata("", "tag")) == errc::failed_precondition);
     co_await writer.flush();
     CHECK(writer.events_added() == 1);
     CHECK(writer.events_dropped() == 3);

@@ -4,54 +4,29 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
-#include <string>
-#include <vector>
 
-#include <catch2/catch.hpp>
-#include <unistd.h>
-
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/queue/fifo_queue.hpp"
-#include "leat/sim/virtual_scheduler.hpp"
 #include "leat/sim/world/world.hpp"
 #include "leat/train/summary/event_reader.hpp"
 #include "leat/train/summary/step_rate.hpp"
+#include "support/hex.hpp"
 #include "support/leat_test.hpp"
 #include "support/records/event_files.hpp"
-#include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
+#include "train/in_world.hpp"
 
 namespace event_writer_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
 using leat::event_writer;
 using leat::session_log;
 using leat::summary;
-using leat::task;
 using leat::sim::world;
-using leat_test::contains;
 using leat_test::events_in;
 using leat_test::events_of;
+using leat_test::in_world;
 using leat_test::words_of;
 using texts = std::vector<std::string>;
-
-// Returns the message of the failure `expected` of a task, or an empty string if it does not fail.
-task<std::string> said_by(task<> t, errc expected) {
-  std::string what;
-  try {
-    co_await std::move(t);
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == expected);
-    what = e.what();
-  }
-  co_return what;
-}
 
 task<> add(event_writer& writer, std::string tag, std::int64_t step = 0) {
   co_await writer.add_scalar(std::move(tag), 1, step);
@@ -62,15 +37,8 @@ std::string content(world& w, const std::string& path) {
 }
 
 TEST_CASE("event_writer: rejects an empty directory path", "[train]") {
-  world w(1);
-  w.run([](world& here) -> task<> {
-    std::string said;
-    try {
-      auto writer = co_await event_writer::open("");
-    } catch (const leat::failure& e) {
-      CHECK(e.code() == leat::errc::invalid_argument);
-      said = e.what();
-    }
+  in_world([](world& here) -> task<> {
+    const std::string said = co_await message_of(event_writer::open(""), errc::invalid_argument);
     CHECK(said.find("event_writer: path of the directory is empty: use") == 0);
     CHECK(here.files().files() == texts{});
   });
@@ -94,18 +62,11 @@ TEST_CASE("event_writer: writes the golden bytes of a file [81]", "[train]") {
       "1800000000000000a37f4b2209000000c00b5ad6411a0d627261696e2e4576656e743a324ca9a464"
       "0f000000000000006d532b0909000020c00b5ad641107b3a0208017ee68814";
   const std::string bytes = content(w, "/d/events.out.tfevents.1500000000.sim.1.0");
-  std::string hex;
-  for (const char c : bytes) {
-    const char* const digits = "0123456789abcdef";
-    hex += digits[static_cast<unsigned char>(c) >> 4];
-    hex += digits[static_cast<unsigned char>(c) & 15];
-  }
-  CHECK(hex == golden);
+  CHECK(bytes == leat_test::from_hex(golden));
 }
 
 TEST_CASE("event_writer: two writers in one second use two files without loss [82]", "[train]") {
-  world w(1);
-  w.run([](world& here) -> task<> {
+  in_world([](world& here) -> task<> {
     auto first = co_await event_writer::open("/d");
     auto second = co_await event_writer::open("/d");
     co_await first.add_scalar("a", 1, 1);
@@ -140,8 +101,7 @@ TEST_CASE("event_writer: the file name has host, process and wall time [82]", "[
 }
 
 TEST_CASE("event_writer: reopen() begins a new file unless the writer is open [83]", "[train]") {
-  world w(1);
-  w.run([](world& here) -> task<> {
+  in_world([](world& here) -> task<> {
     auto writer = co_await event_writer::open("/d");
     co_await writer.reopen();
     co_await writer.add_session_log(session_log::start, 1);
@@ -164,20 +124,17 @@ TEST_CASE("event_writer: reopen() begins a new file unless the writer is open [8
 }
 
 TEST_CASE("event_writer: names a removed file, and reopen() begins a new one [85]", "[train]") {
-  world w(1);
-  w.run([](world& here) -> task<> {
+  in_world([](world& here) -> task<> {
     auto writer = co_await event_writer::open("/d");
     co_await writer.add_scalar("a", 1, 1);
     co_await writer.flush();
     const std::string first = writer.path();
     co_await leat::remove_file(first);
     co_await writer.add_scalar("b", 1, 2);
-    std::string said = co_await said_by(writer.flush(), errc::unknown);
-    CHECK(contains(said, first + ": event file was removed"));
-    said = co_await said_by(add(writer, "c", 3), errc::unknown);
-    CHECK(contains(said, first));
-    said = co_await said_by(writer.close(), errc::unknown);
-    CHECK(contains(said, first));
+    CHECK(contains(co_await message_of(writer.flush(), errc::unknown),
+                   first + ": event file was removed"));
+    CHECK(contains(co_await message_of(add(writer, "c", 3), errc::unknown), first));
+    CHECK(contains(co_await message_of(writer.close(), errc::unknown), first));
     co_await writer.reopen();
     co_await writer.add_scalar("d", 1, 4);
     co_await writer.close();
@@ -238,8 +195,7 @@ TEST_CASE("event_writer: on a slow disk the queue fills and add waits [87]", "[t
 }
 
 TEST_CASE("event_writer: close() with an empty queue ends at once [87]", "[train]") {
-  world w(1);
-  w.run([](world& here) -> task<> {
+  in_world([](world& here) -> task<> {
     auto writer = co_await event_writer::open("/d");
     const leat::time_point begin = here.now();
     co_await writer.close();
@@ -250,8 +206,7 @@ TEST_CASE("event_writer: close() with an empty queue ends at once [87]", "[train
 }
 
 TEST_CASE("event_writer: writes the first event at once, the next after the interval", "[train]") {
-  world w(1);
-  w.run([](world& here) -> task<> {
+  in_world([](world& here) -> task<> {
     auto writer = co_await event_writer::open("/d");
     co_await writer.add_scalar("a", 1);
     co_await leat::sleep_for(1s);
@@ -272,8 +227,7 @@ TEST_CASE("event_writer: writes the first event at once, the next after the inte
 }
 
 TEST_CASE("event_writer: a full buffer is written without waiting for the interval", "[train]") {
-  world w(1);
-  w.run([](world& here) -> task<> {
+  in_world([](world& here) -> task<> {
     leat::event_writer_options small;
     small.buffer_size = 1000;
     auto writer = co_await event_writer::open("/d", small);
@@ -286,8 +240,7 @@ TEST_CASE("event_writer: a full buffer is written without waiting for the interv
 }
 
 TEST_CASE("event_writer: writes the events of a job in order [21, 29-34]", "[train]") {
-  world w(1);
-  w.run([](world& here) -> task<> {
+  in_world([](world& here) -> task<> {
     auto writer = co_await event_writer::open("/d");
     leat::step_rate rate(here.now(), 123, "bar/foo");
     co_await writer.add_graph("graph");
@@ -312,8 +265,7 @@ TEST_CASE("event_writer: writes the events of a job in order [21, 29-34]", "[tra
 }
 
 TEST_CASE("event_writer: two scopes write two complete files [27]", "[train]") {
-  world w(1);
-  w.run([](world& here) -> task<> {
+  in_world([](world& here) -> task<> {
     auto writer = co_await event_writer::open("/d");
     for (int i = 0; i < 2; ++i) {
       co_await writer.reopen();
@@ -329,49 +281,33 @@ TEST_CASE("event_writer: two scopes write two complete files [27]", "[train]") {
 }
 
 TEST_CASE("event_writer: rejects invalid arguments and adds nothing", "[train]") {
-  world w(1);
-  w.run([](world& here) -> task<> {
-    const auto open = [](leat::event_writer_options o) -> task<> {
-      const auto writer = co_await event_writer::open("/d", std::move(o));
+  in_world([](world& here) -> task<> {
+    const auto open = [](leat::event_writer_options o) {
+      return message_of(event_writer::open("/d", std::move(o)), errc::invalid_argument);
     };
-    leat::event_writer_options none;
-    none.max_queue = 0;
-    std::string said = co_await said_by(open(none), errc::invalid_argument);
-    CHECK(contains(said, "max_queue"));
-    leat::event_writer_options slash;
-    slash.suffix = "/../x";
-    said = co_await said_by(open(slash), errc::invalid_argument);
-    CHECK(contains(said, "suffix"));
-    leat::event_writer_options host;
-    host.host = "a/b";
-    said = co_await said_by(open(host), errc::invalid_argument);
-    CHECK(contains(said, "host"));
-    leat::event_writer_options past;
-    past.flush_interval = -1s;
-    said = co_await said_by(open(past), errc::invalid_argument);
-    CHECK(contains(said, "flush_interval"));
+    CHECK(contains(co_await open({.max_queue = 0}), "max_queue"));
+    CHECK(contains(co_await open({.suffix = "/../x"}), "suffix"));
+    CHECK(contains(co_await open({.host = "a/b"}), "host"));
+    CHECK(contains(co_await open({.flush_interval = -1s}), "flush_interval"));
 
     auto writer = co_await event_writer::open("/d");
     const auto histogram = [](event_writer& to) -> task<> {
       const std::vector<double> values{1, std::numeric_limits<double>::quiet_NaN()};
       co_await to.add_histogram("w", values);
     };
-    said = co_await said_by(histogram(writer), errc::invalid_argument);
-    CHECK(contains(said, "histogram 'w': NaN cannot be counted"));
-    said = co_await said_by(add(writer, "\xff"), errc::invalid_argument);
-    CHECK(contains(said, "UTF-8"));
+    CHECK(contains(co_await message_of(histogram(writer), errc::invalid_argument),
+                   "histogram 'w': NaN cannot be counted"));
+    CHECK(contains(co_await message_of(add(writer, "\xff"), errc::invalid_argument), "UTF-8"));
     const auto run_data = [](event_writer& to) -> task<> {
       co_await to.add_run_metadata("m", "tag", 1);
     };
-    said = co_await said_by(run_data(writer), errc::invalid_argument);
-    CHECK(said.empty());
-    said = co_await said_by(run_data(writer), errc::invalid_argument);
-    CHECK(contains(said, "/d: tag 'tag' of run metadata was already used"));
+    co_await run_data(writer);
+    CHECK(contains(co_await message_of(run_data(writer), errc::invalid_argument),
+                   "/d: tag 'tag' of run metadata was already used"));
     const auto bytes = [](event_writer& to) -> task<> {
       co_await to.add_summary_bytes("\x0a\x05", 1);
     };
-    said = co_await said_by(bytes(writer), errc::data_loss);
-    CHECK_FALSE(said.empty());
+    CHECK(co_await code_of(bytes(writer)) == errc::data_loss);
     co_await writer.close();
     CHECK(writer.events_added() == 1);
     CHECK(here.files().files().size() == 1);
@@ -387,22 +323,20 @@ TEST_CASE("event_writer: destruction without close() fails an assertion", "[trai
 }
 
 TEST_CASE("with_event_writer: closes on every path and throws the first error", "[train]") {
-  world w(1);
-  w.run([](world& here) -> task<> {
+  in_world([](world& here) -> task<> {
     const auto fails = [](event_writer& writer) -> task<> {
       co_await writer.add_scalar("a", 1, 1);
       throw leat::failure(errc::aborted, "in the body");
     };
-    const std::string said = co_await said_by(leat::with_event_writer("/d", fails), errc::aborted);
-    CHECK(contains(said, "in the body"));
+    CHECK(contains(co_await message_of(leat::with_event_writer("/d", fails), errc::aborted),
+                   "in the body"));
     CHECK(words_of(events_of(here)) == texts{"version", "a 1"});
     CHECK(here.files().open_files() == 0);
   });
 }
 
 TEST_CASE("event_writer: a stop of the task that uses it does not lose what was added", "[train]") {
-  world w(1);
-  w.run([](world& here) -> task<> {
+  in_world([](world& here) -> task<> {
     leat::task_group group;
     group.spawn([]() -> task<> {
       co_await leat::with_event_writer("/d", [](event_writer& writer) -> task<> {

@@ -2,12 +2,7 @@
 
 #include <cmath>
 #include <map>
-#include <string>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/sleep.hpp"
-#include "leat/async/this_task.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/train/summary/add_fullness.hpp"
 #include "leat/train/summary/step_rate.hpp"
@@ -15,7 +10,6 @@
 
 namespace stage_rates_test {
 
-using namespace std::chrono_literals;
 using leat::stage_metrics;
 using leat::summary;
 

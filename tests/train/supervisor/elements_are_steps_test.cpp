@@ -1,11 +1,5 @@
 // pipeline::for_each() under a supervisor: each element that a coroutine processes is a step.
 
-#include <algorithm>
-#include <chrono>
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "leat/train/checkpoint/saver.hpp"
 #include "leat/train/supervisor/supervisor.hpp"
 #include "support/effort.hpp"
@@ -13,24 +7,9 @@
 
 namespace elements_are_steps_test {
 
-using namespace std::chrono_literals;
+using namespace leat_test;
 using leat::failure;
 using leat::supervisor;
-using leat::task;
-using leat_test::all_learnt;
-using leat_test::contains;
-using leat_test::has_file;
-using leat_test::in_world;
-using leat_test::line_job;
-using leat_test::lines_in_all;
-using leat_test::scaled_count;
-using leat_test::stop_after_step;
-using leat_test::stop_function;
-using leat_test::stop_later;
-using leat_test::stop_now;
-using leat_test::thrown_by;
-using leat_test::two_jobs;
-using leat_test::write_input;
 
 // Repeats runs until everything is learnt. Each run is stopped in the middle of an element.
 task<int> learn_all(leat::sim::world& w, stop_function stop) {
@@ -40,7 +19,7 @@ task<int> learn_all(leat::sim::world& w, stop_function stop) {
     supervisor sv(j.options());
     leat::task_group other("other");
     other.spawn(stop_later(sv, std::chrono::milliseconds(w.random().uniform_below(9000)), stop));
-    CHECK(co_await thrown_by(sv.managed([&] { return j.body(); })) == "");
+    CHECK(co_await message_of(sv.managed([&] { return j.body(); })) == "");
     CHECK_FALSE(j.in_step);
     CHECK(j.warnings.empty());
     CHECK(j.learnt == all_learnt().substr(0, 4 * static_cast<std::size_t>(j.step)));
@@ -56,17 +35,14 @@ task<int> learn_all(leat::sim::world& w, stop_function stop) {
 
 TEST_CASE("supervisor: an element that is processed is finished before a stop takes effect") {
   for (const stop_function stop : {&stop_after_step, &stop_now}) {
-    for (std::uint64_t seed = 1; seed <= scaled_count(20); ++seed) {
-      leat::sim::world w(seed);
-      write_input(w);
-      w.run([&](leat::sim::world&) -> task<> { CHECK(co_await learn_all(w, stop) > 1); });
-    }
+    in_worlds_with_lines(scaled_count(20), [&](leat::sim::world& w) -> task<> {
+      CHECK(co_await learn_all(w, stop) > 1);
+    });
   }
 }
 
 TEST_CASE("supervisor: a stop of its owner waits for the element and saves the state") {
-  in_world([](leat::sim::world& w) -> task<> {
-    write_input(w);
+  in_world_with_lines([](leat::sim::world& w) -> task<> {
     line_job j;
     supervisor sv(j.options());
     leat::task_group owner("owner");
@@ -83,16 +59,12 @@ TEST_CASE("supervisor: a stop of its owner waits for the element and saves the s
 }
 
 TEST_CASE("supervisor: stop() in another task waits for the element and saves the state") {
-  in_world([](leat::sim::world& w) -> task<> {
-    write_input(w);
+  in_world_with_lines([](leat::sim::world& w) -> task<> {
     line_job j;
     supervisor sv(j.options());
     leat::task_group other("other");
-    other.spawn([](supervisor& stopped) -> task<> {
-      co_await leat::sleep_for(2500ms);
-      co_await stopped.stop();
-    }(sv));
-    CHECK(co_await thrown_by(sv.managed([&] { return j.body(); })) == "");
+    other.spawn(stop_and_wait_later(sv, 2500ms));
+    CHECK(co_await message_of(sv.managed([&] { return j.body(); })) == "");
     co_await other.join();
     CHECK(sv.stopped());
     CHECK(j.step == 3);
@@ -102,8 +74,7 @@ TEST_CASE("supervisor: stop() in another task waits for the element and saves th
 }
 
 TEST_CASE("supervisor: an element that outlasts step_grace is cancelled and not saved") {
-  in_world([](leat::sim::world& w) -> task<> {
-    write_input(w);
+  in_world_with_lines([](leat::sim::world& w) -> task<> {
     line_job j;
     j.wait = 1h;
     leat::supervisor_options o = j.options();
@@ -113,7 +84,7 @@ TEST_CASE("supervisor: an element that outlasts step_grace is cancelled and not 
     leat::task_group other("other");
     other.spawn(stop_later(sv, 5s, &stop_now));
     const auto begin = w.now();
-    CHECK(co_await thrown_by(sv.managed([&] { return j.body(); })) == "");
+    CHECK(co_await message_of(sv.managed([&] { return j.body(); })) == "");
     CHECK(w.now() - begin < 8s);
     co_await other.join();
     REQUIRE(j.warnings.size() == 2);
@@ -125,8 +96,7 @@ TEST_CASE("supervisor: an element that outlasts step_grace is cancelled and not 
 
 TEST_CASE("supervisor: a second stop request does not remove the time limit of an element") {
   for (const stop_function second : {&stop_now, &stop_after_step}) {
-    in_world([second](leat::sim::world& w) -> task<> {
-      write_input(w);
+    in_world_with_lines([second](leat::sim::world& w) -> task<> {
       line_job j;
       j.wait = 1h;
       supervisor sv(j.options());
@@ -134,7 +104,7 @@ TEST_CASE("supervisor: a second stop request does not remove the time limit of a
       other.spawn(stop_later(sv, 5s, second == &stop_now ? &stop_after_step : &stop_now));
       other.spawn(stop_later(sv, 6s, second));
       const auto begin = w.now();
-      CHECK(co_await thrown_by(sv.managed([&] { return j.body(); })) == "");
+      CHECK(co_await message_of(sv.managed([&] { return j.body(); })) == "");
       CHECK(w.now() - begin < 20s);
       co_await other.join();
       CHECK(contains(j.warnings.at(0), "did not finish within 10 s"));
@@ -143,8 +113,7 @@ TEST_CASE("supervisor: a second stop request does not remove the time limit of a
 }
 
 TEST_CASE("supervisor: the error of a service cancels an element") {
-  in_world([](leat::sim::world& w) -> task<> {
-    write_input(w);
+  in_world_with_lines([](leat::sim::world& w) -> task<> {
     line_job j;
     j.wait = 5s;
     supervisor sv(j.options());
@@ -156,48 +125,37 @@ TEST_CASE("supervisor: the error of a service cancels an element") {
       co_await j.body();
     };
     const auto begin = w.now();
-    CHECK(co_await thrown_by(sv.managed(body)) == "the service fails: unavailable");
+    CHECK(co_await message_of(sv.managed(body)) == "the service fails: unavailable");
     CHECK(w.now() - begin < 2s);
     CHECK(j.in_step);
   });
 }
 
 TEST_CASE("supervisor: saves between two elements and while it awaits input") {
-  for (std::uint64_t seed = 1; seed <= scaled_count(20); ++seed) {
-    leat::sim::world w(seed);
-    write_input(w);
-    w.run([&](leat::sim::world&) -> task<> {
-      const bool copies = w.random().uniform_below(2) == 0;
-      int saves = 0;
-      line_job j;
-      j.wait = std::chrono::milliseconds(1 + w.random().uniform_below(3000));
-      leat::supervisor_options o = j.options();
-      o.save_model_interval = std::chrono::milliseconds(500 + w.random().uniform_below(3000));
-      o.saver.copy_values = copies;
-      o.on_saved = [&](std::string path, std::optional<std::int64_t> step) -> task<> {
-        ++saves;
-        line_job saved;
-        leat::saver s =
-            co_await leat::saver::open("/run", saved.state, {.recover_last_checkpoints = false});
-        co_await s.restore(path);
-        CHECK(saved.step == step);
-        CHECK(saved.learnt == all_learnt().substr(0, 4 * static_cast<std::size_t>(saved.step)));
-        const std::optional<std::string> next = co_await saved.batches.next();
-        CHECK(next.has_value() == (saved.step < lines_in_all));
-        if (next) CHECK(*next == std::to_string(100 + saved.step));
-        co_await saved.batches.stop();
-      };
-      supervisor sv(std::move(o));
-      CHECK(co_await thrown_by(sv.managed([&] { return j.body(); })) == "");
-      CHECK(j.learnt == all_learnt());
-      CHECK(saves > 1);
-    });
-  }
+  in_worlds_with_lines(scaled_count(20), [&](leat::sim::world& w) -> task<> {
+    const bool copies = w.random().uniform_below(2) == 0;
+    int saves = 0;
+    line_job j;
+    j.wait = std::chrono::milliseconds(1 + w.random().uniform_below(3000));
+    leat::supervisor_options o = j.options();
+    o.save_model_interval = std::chrono::milliseconds(500 + w.random().uniform_below(3000));
+    o.saver.copy_values = copies;
+    o.on_saved = [&](std::string path, std::optional<std::int64_t> step) -> task<> {
+      ++saves;
+      line_job saved;
+      co_await restore_from(path, saved.state);
+      CHECK(saved.step == step);
+      co_await check_continues(saved);
+    };
+    supervisor sv(std::move(o));
+    CHECK(co_await message_of(sv.managed([&] { return j.body(); })) == "");
+    CHECK(j.learnt == all_learnt());
+    CHECK(saves > 1);
+  });
 }
 
 TEST_CASE("supervisor: an element may save while another save waits for its end") {
-  in_world([](leat::sim::world& w) -> task<> {
-    write_input(w);
+  in_world_with_lines([](leat::sim::world& w) -> task<> {
     line_job j;
     leat::supervisor_options o = j.options();
     o.save_model_interval = 1ms;  // requests saves continuously
@@ -210,7 +168,7 @@ TEST_CASE("supervisor: an element may save while another save waits for its end"
         if (j.step == 11) sv.request_stop();
       });
     };
-    CHECK(co_await thrown_by(sv.managed(body)) == "");
+    CHECK(co_await message_of(sv.managed(body)) == "");
     CHECK_FALSE(sv.stopped());  // the body itself has ended the run
     CHECK(j.warnings.empty());
     CHECK(has_file(w, "/run/model.ckpt-11"));
@@ -218,8 +176,7 @@ TEST_CASE("supervisor: an element may save while another save waits for its end"
 }
 
 TEST_CASE("supervisor: does not save an element that throws any exception") {
-  in_world([](leat::sim::world& w) -> task<> {
-    write_input(w);
+  in_world_with_lines([](leat::sim::world& w) -> task<> {
     line_job j;
     supervisor sv(j.options());
     const auto body = [&]() -> task<> {
@@ -228,7 +185,7 @@ TEST_CASE("supervisor: does not save an element that throws any exception") {
         if (j.step == 3) throw failure(leat::errc::out_of_range, "labels have ended");
       });
     };
-    CHECK(co_await thrown_by(sv.managed(body)) == "");
+    CHECK(co_await message_of(sv.managed(body)) == "");
     CHECK_FALSE(sv.stopped());
     CHECK_FALSE(has_file(w, "/run/model.ckpt-3"));
     REQUIRE(j.warnings.size() == 1);
@@ -237,17 +194,14 @@ TEST_CASE("supervisor: does not save an element that throws any exception") {
 }
 
 TEST_CASE("supervisor: save() in another task waits for the element or is rejected") {
-  in_world([](leat::sim::world& w) -> task<> {
-    write_input(w);
+  in_world_with_lines([](leat::sim::world&) -> task<> {
     line_job j;
     leat::supervisor_options o = j.options();
     o.save_model_interval = leat::duration::zero();
     int saves = 0;
     o.on_saved = [&](std::string path, std::optional<std::int64_t>) -> task<> {
       line_job saved;
-      leat::saver s =
-          co_await leat::saver::open("/run", saved.state, {.recover_last_checkpoints = false});
-      co_await s.restore(path);
+      co_await restore_from(path, saved.state);
       CHECK(saved.learnt.size() == 4 * static_cast<std::size_t>(saved.step));
       ++saves;
     };
@@ -256,8 +210,7 @@ TEST_CASE("supervisor: save() in another task waits for the element or is reject
       co_await leat::with_task_group([&](leat::task_group& group) -> task<> {
         group.spawn([&]() -> task<> {
           co_await leat::sleep_for(2500ms);
-          CHECK(contains(co_await thrown_by([](supervisor& s) -> task<> { co_await s.save(); }(sv)),
-                         "save() called during a step"));
+          CHECK(contains(co_await message_of(sv.save()), "save() called during a step"));
           CHECK(j.step == 2);
           co_await sv.save_between_steps();
           CHECK(j.step >= 3);
@@ -265,14 +218,13 @@ TEST_CASE("supervisor: save() in another task waits for the element or is reject
         co_await j.body();
       });
     };
-    CHECK(co_await thrown_by(sv.managed(body)) == "");
+    CHECK(co_await message_of(sv.managed(body)) == "");
     CHECK(saves == 2);
   });
 }
 
 TEST_CASE("supervisor: stop() within an element saves nothing and warns") {
-  in_world([](leat::sim::world& w) -> task<> {
-    write_input(w);
+  in_world_with_lines([](leat::sim::world& w) -> task<> {
     line_job j;
     supervisor sv(j.options());
     const auto body = [&]() -> task<> {
@@ -281,7 +233,7 @@ TEST_CASE("supervisor: stop() within an element saves nothing and warns") {
         if (j.step == 3) co_await sv.stop();
       });
     };
-    CHECK(co_await thrown_by(sv.managed(body)) == "");
+    CHECK(co_await message_of(sv.managed(body)) == "");
     CHECK_FALSE(has_file(w, "/run/model.ckpt-3"));
     REQUIRE_FALSE(j.warnings.empty());
     CHECK(contains(j.warnings[0], "call request_stop() in a step"));
@@ -290,8 +242,7 @@ TEST_CASE("supervisor: stop() within an element saves nothing and warns") {
 
 TEST_CASE("supervisor: a pipeline that is read within an element belongs to this element") {
   for (const stop_function stop : {&stop_after_step, &stop_now}) {
-    in_world([stop](leat::sim::world& w) -> task<> {
-      write_input(w);
+    in_world_with_lines([stop](leat::sim::world& w) -> task<> {
       two_jobs both;
       leat::supervisor_options o = both.a.options();
       o.save_model_interval = 2s;
@@ -311,7 +262,7 @@ TEST_CASE("supervisor: a pipeline that is read within an element belongs to this
         });
       };
       const auto begin = w.now();
-      CHECK(co_await thrown_by(sv.managed(body)) == "");
+      CHECK(co_await message_of(sv.managed(body)) == "");
       CHECK(w.now() - begin < 8s);
       co_await other.join();
       CHECK(sv.stopped());
@@ -324,8 +275,7 @@ TEST_CASE("supervisor: a pipeline that is read within an element belongs to this
 }
 
 TEST_CASE("supervisor: a body that calls step() within for_each() marks the steps itself") {
-  in_world([](leat::sim::world& w) -> task<> {
-    write_input(w);
+  in_world_with_lines([](leat::sim::world& w) -> task<> {
     line_job j;
     supervisor sv(j.options());
     leat::task_group other("other");
@@ -336,7 +286,7 @@ TEST_CASE("supervisor: a body that calls step() within for_each() marks the step
         co_await j.learn(std::move(line));
       });
     };
-    CHECK(co_await thrown_by(sv.managed(body)) == "");
+    CHECK(co_await message_of(sv.managed(body)) == "");
     co_await other.join();
     CHECK(sv.stopped());
     CHECK(j.step == 21);
@@ -347,43 +297,23 @@ TEST_CASE("supervisor: a body that calls step() within for_each() marks the step
 }
 
 TEST_CASE("supervisor: two pipelines are stopped and saved when neither processes an element") {
-  for (std::uint64_t seed = 1; seed <= scaled_count(20); ++seed) {
-    leat::sim::world w(seed);
-    write_input(w);
-    w.run([&](leat::sim::world&) -> task<> {
-      two_jobs both;
-      both.a.wait = std::chrono::milliseconds(1 + w.random().uniform_below(3000));
-      both.b.wait = std::chrono::milliseconds(1 + w.random().uniform_below(3000));
-      leat::supervisor_options o = both.a.options();
-      o.on_saved = [](std::string path, std::optional<std::int64_t>) -> task<> {
-        two_jobs saved;
-        leat::saver s =
-            co_await leat::saver::open("/run", saved.a.state, {.recover_last_checkpoints = false});
-        co_await s.restore(path);
-        for (const line_job* j : {&saved.a, &saved.b}) {
-          CHECK(all_learnt().starts_with(j->learnt));
-          CHECK(j->learnt.size() % 4 == 0);
-        }
-      };
-      supervisor sv(std::move(o));
-      leat::task_group other("other");
-      const auto wait = std::chrono::milliseconds(w.random().uniform_below(30000));
-      other.spawn(stop_later(sv, wait, w.random().uniform_below(2) ? &stop_now : &stop_after_step));
-      const auto body = [&]() -> task<> {
-        co_await leat::with_task_group([&](leat::task_group& group) -> task<> {
-          group.spawn(both.a.body());
-          group.spawn(both.b.body());
-          co_return;
-        });
-      };
-      CHECK(co_await thrown_by(sv.managed(body)) == "");
-      other.request_stop();
-      co_await other.join();
-      CHECK_FALSE(both.a.in_step);
-      CHECK_FALSE(both.b.in_step);
-      CHECK(both.a.warnings.empty());
-    });
-  }
+  in_worlds_with_lines(scaled_count(20), [&](leat::sim::world& w) -> task<> {
+    two_jobs both;
+    both.a.wait = std::chrono::milliseconds(1 + w.random().uniform_below(3000));
+    both.b.wait = std::chrono::milliseconds(1 + w.random().uniform_below(3000));
+    leat::supervisor_options o = both.a.options();
+    o.on_saved = &check_both_saved;
+    supervisor sv(std::move(o));
+    leat::task_group other("other");
+    const auto wait = std::chrono::milliseconds(w.random().uniform_below(30000));
+    other.spawn(stop_later(sv, wait, w.random().uniform_below(2) ? &stop_now : &stop_after_step));
+    CHECK(co_await message_of(sv.managed([&] { return both.body(); })) == "");
+    other.request_stop();
+    co_await other.join();
+    CHECK_FALSE(both.a.in_step);
+    CHECK_FALSE(both.b.in_step);
+    CHECK(both.a.warnings.empty());
+  });
 }
 
 }  // namespace elements_are_steps_test

@@ -1,13 +1,5 @@
 // The use of a moved-from object ends the process with a message.
 
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/sim/world/world.hpp"
@@ -15,14 +7,11 @@
 #include "leat/train/checkpoint/saver.hpp"
 #include "leat/train/summary/event_writer.hpp"
 #include "support/leat_test.hpp"
-#include "support/refusal.hpp"
 
 namespace moved_from_test {
 
-using leat::task;
 using leat::sim::world;
 using leat_test::abort_message;
-using leat_test::contains;
 
 std::string last_words_in_world(const world::body& body) {
   return abort_message([&] {

@@ -1,12 +1,6 @@
 #include "train/supervisor/run_phase.hpp"
 
-#include <string>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
 #include "support/leat_test.hpp"
-#include "support/refusal.hpp"
 #include "train/monitored/session_phase.hpp"
 #include "train/supervisor/internal/phase_machine.hpp"
 

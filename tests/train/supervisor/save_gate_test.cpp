@@ -1,21 +1,10 @@
 #include "train/supervisor/save_gate.hpp"
 
-#include <chrono>
-#include <string>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "support/leat_test.hpp"
 
 namespace save_gate_test {
 
-using namespace std::chrono_literals;
 using leat::sleep_for;
-using leat::task;
 
 struct program {
   leat::detail::step_gate steps{[] {}};

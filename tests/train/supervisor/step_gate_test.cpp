@@ -1,20 +1,10 @@
 #include "train/supervisor/step_gate.hpp"
 
-#include <chrono>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
-#include "leat/async/scheduler/scheduler.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
 #include "support/leat_test.hpp"
 
 namespace step_gate_test {
 
-using namespace std::chrono_literals;
 using leat::sleep_for;
-using leat::task;
 using leat::detail::step_gate;
 using leat::detail::step_in_progress;
 

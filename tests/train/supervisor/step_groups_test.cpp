@@ -1,11 +1,5 @@
 // Several tasks of a supervised body with concurrent steps.
 
-#include <chrono>
-#include <cstdint>
-#include <string>
-#include <utility>
-
-#include "leat/async/task_group.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/train/supervisor/supervisor.hpp"
 #include "support/effort.hpp"
@@ -13,44 +7,26 @@
 
 namespace step_groups_test {
 
-using namespace std::chrono_literals;
+using namespace leat_test;
 using leat::supervisor;
-using leat::task;
-using leat_test::contains;
-using leat_test::has_file;
-using leat_test::in_world;
-using leat_test::line_job;
-using leat_test::lines_in_all;
-using leat_test::scaled_count;
-using leat_test::stop_after_step;
-using leat_test::stop_function;
-using leat_test::stop_later;
-using leat_test::stop_now;
-using leat_test::thrown_by;
-using leat_test::two_jobs;
-using leat_test::write_input;
 
 TEST_CASE("supervisor: a stop() that abandons a late element ends all waits for it") {
-  in_world([](leat::sim::world& w) -> task<> {
-    write_input(w);
+  in_world_with_lines([](leat::sim::world& w) -> task<> {
     two_jobs both;
     both.a.wait = 30s;
     leat::supervisor_options o = both.a.options();
     o.save_model_interval = leat::duration::zero();
     supervisor sv(std::move(o));
     leat::task_group other("other");
-    other.spawn([](supervisor& stopped) -> task<> {
-      co_await leat::sleep_for(3500ms);
-      co_await stopped.stop();
-    }(sv));
+    other.spawn(stop_and_wait_later(sv, 3500ms));
     const auto body = [&]() -> task<> {
       leat::task_group group(leat::shielded, "shielded");
-      group.spawn([&]() -> task<> { static_cast<void>(co_await thrown_by(both.a.body())); });
-      group.spawn([&]() -> task<> { static_cast<void>(co_await thrown_by(both.b.body())); });
+      group.spawn([&]() -> task<> { static_cast<void>(co_await message_of(both.a.body())); });
+      group.spawn([&]() -> task<> { static_cast<void>(co_await message_of(both.b.body())); });
       co_await group.join();
     };
     const auto begin = w.now();
-    CHECK(co_await thrown_by(sv.managed(body)) == "");
+    CHECK(co_await message_of(sv.managed(body)) == "");
     CHECK(w.now() - begin < 40s);
     co_await other.join();
   });
@@ -88,7 +64,7 @@ task<leat::duration> save_within(leat::sim::world& w, leat::duration before_save
       co_return;
     });
   };
-  CHECK(co_await thrown_by(sv.managed(body)) == "");
+  CHECK(co_await message_of(sv.managed(body)) == "");
   CHECK(jobs.b.step == lines_in_all);
   CHECK(c.step == lines_in_all);
   co_return saved;
@@ -135,7 +111,7 @@ TEST_CASE("supervisor: a save does not hang if a step() waits for another step()
       });
     };
     const auto begin = w.now();
-    CHECK(co_await thrown_by(sv.managed(body)) == "");
+    CHECK(co_await message_of(sv.managed(body)) == "");
     CHECK(w.now() - begin < 10min);
     CHECK(saves > 1);
     REQUIRE(j.warnings.size() == 1);
@@ -147,25 +123,24 @@ TEST_CASE("supervisor: a stop request during clean-up keeps the origin of the st
   enum class who { service, service_at_coordinator, body };
   for (const who last : {who::service, who::service_at_coordinator, who::body}) {
     for (const stop_function stop : {&stop_after_step, &stop_now}) {
-      in_world([last, stop](leat::sim::world& w) -> task<> {
-        write_input(w);
+      in_world_with_lines([last, stop](leat::sim::world&) -> task<> {
         line_job j;
         supervisor sv(j.options());
         leat::task_group other("other");
         other.spawn(stop_later(sv, 3500ms, stop));
         const auto serve = [&]() -> task<> {
           const auto wait = []() -> task<> { co_await leat::sleep_for(10h); };
-          static_cast<void>(co_await thrown_by(wait()));
+          static_cast<void>(co_await message_of(wait()));
           if (last == who::service) sv.request_stop();
           if (last == who::service_at_coordinator) sv.coord().request_stop();
         };
         const auto body = [&]() -> task<> {
           if (last != who::body) sv.coord().spawn(serve);
-          const std::string thrown = co_await thrown_by(j.body());
+          const std::string thrown = co_await message_of(j.body());
           if (last == who::body) sv.request_stop();
           if (!thrown.empty()) throw leat::failure(leat::errc::cancelled, thrown);
         };
-        CHECK(co_await thrown_by(sv.managed(body)) == "");
+        CHECK(co_await message_of(sv.managed(body)) == "");
         co_await other.join();
         CHECK(sv.stopped());
       });
@@ -187,10 +162,7 @@ TEST_CASE("supervisor: no step() begins while at_end runs in stop() of another t
       };
       supervisor sv(std::move(o));
       leat::task_group other("other");
-      other.spawn([](supervisor& stopped) -> task<> {
-        co_await leat::sleep_for(3800ms);
-        co_await stopped.stop();
-      }(sv));
+      other.spawn(stop_and_wait_later(sv, 3800ms));
       const auto steps = [&]() -> task<> {
         for (;;) {
           {
@@ -206,7 +178,7 @@ TEST_CASE("supervisor: no step() begins while at_end runs in stop() of another t
         group.spawn(steps);
         co_await group.join();
       };
-      CHECK(co_await thrown_by(sv.managed(body)) == "");
+      CHECK(co_await message_of(sv.managed(body)) == "");
       co_await other.join();
       CHECK(sv.stopped());
       CHECK(j.warnings.empty());
@@ -216,8 +188,7 @@ TEST_CASE("supervisor: no step() begins while at_end runs in stop() of another t
 }
 
 TEST_CASE("supervisor: a loop around next() may feed the element for whose end a stop waits") {
-  in_world([](leat::sim::world& w) -> task<> {
-    write_input(w);
+  in_world_with_lines([](leat::sim::world& w) -> task<> {
     two_jobs both;
     leat::supervisor_options o = both.a.options();
     o.save_model_interval = leat::duration::zero();
@@ -245,7 +216,7 @@ TEST_CASE("supervisor: a loop around next() may feed the element for whose end a
         co_return;
       });
     };
-    CHECK(co_await thrown_by(sv.managed(body)) == "");
+    CHECK(co_await message_of(sv.managed(body)) == "");
     co_await other.join();
     CHECK(sv.stopped());
     CHECK(both.a.step == 1);
@@ -326,7 +297,7 @@ task<bool> run_once(leat::sim::world& w, const std::string& all) {
     });
     finished = true;
   };
-  CHECK(co_await thrown_by(sv.managed(body)) == "");
+  CHECK(co_await message_of(sv.managed(body)) == "");
   other.request_stop();
   co_await other.join();
   CHECK(all.starts_with(j.of_a));
@@ -337,18 +308,14 @@ task<bool> run_once(leat::sim::world& w, const std::string& all) {
 }
 
 TEST_CASE("supervisor: learns each element of two stopped and resumed inputs once") {
-  for (std::uint64_t seed = 1; seed <= scaled_count(100); ++seed) {
-    leat::sim::world w(seed);
-    write_input(w);
-    w.run([&](leat::sim::world&) -> task<> {
-      std::string all;
-      auto reference = shuffled_lines();
-      co_await reference.for_each([&](std::string line) { all += line + ';'; });
-      int runs = 1;
-      while (!co_await run_once(w, all)) ++runs;
-      CHECK(runs < 60);
-    });
-  }
+  in_worlds_with_lines(scaled_count(100), [&](leat::sim::world& w) -> task<> {
+    std::string all;
+    auto reference = shuffled_lines();
+    co_await reference.for_each([&](std::string line) { all += line + ';'; });
+    int runs = 1;
+    while (!co_await run_once(w, all)) ++runs;
+    CHECK(runs < 60);
+  });
 }
 
 }  // namespace step_groups_test

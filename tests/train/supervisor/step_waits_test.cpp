@@ -1,13 +1,5 @@
 // Steps that wait for something, and the saves and stops that wait for them.
 
-#include <chrono>
-#include <cstdint>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "leat/async/task_group.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/train/checkpoint/saver.hpp"
 #include "leat/train/supervisor/supervisor.hpp"
@@ -16,24 +8,9 @@
 
 namespace step_waits_test {
 
-using namespace std::chrono_literals;
+using namespace leat_test;
 using leat::failure;
 using leat::supervisor;
-using leat::task;
-using leat_test::all_learnt;
-using leat_test::contains;
-using leat_test::has_file;
-using leat_test::in_world;
-using leat_test::line_job;
-using leat_test::lines_in_all;
-using leat_test::scaled_count;
-using leat_test::stop_after_step;
-using leat_test::stop_function;
-using leat_test::stop_later;
-using leat_test::stop_now;
-using leat_test::thrown_by;
-using leat_test::two_jobs;
-using leat_test::write_input;
 
 // Sleeps for `wait`, even if the task is asked to stop.
 task<> sleep_shielded(leat::duration wait) {
@@ -49,49 +26,40 @@ task<> check_checkpoint() {
       co_await leat::saver::open("/run", saved.state, {.recover_last_checkpoints = false});
   const std::optional<std::string> restored = co_await s.restore_latest();
   REQUIRE(restored);
-  CHECK(saved.learnt == all_learnt().substr(0, 4 * static_cast<std::size_t>(saved.step)));
-  const std::optional<std::string> next = co_await saved.batches.next();
-  CHECK(next.has_value() == (saved.step < lines_in_all));
-  if (next) CHECK(*next == std::to_string(100 + saved.step));
-  co_await saved.batches.stop();
+  co_await check_continues(saved);
 }
 
 // The same within a run, whose end may cancel it.
 task<> check_saved(std::string, std::optional<std::int64_t>) {
-  const std::string thrown = co_await thrown_by(check_checkpoint());
+  const std::string thrown = co_await message_of(check_checkpoint());
   CHECK((thrown.empty() || contains(thrown, "ancel")));
 }
 
 TEST_CASE("supervisor: step() within an element belongs to this element") {
   for (const stop_function stop : {&stop_after_step, &stop_now}) {
-    for (std::uint64_t seed = 1; seed <= scaled_count(20); ++seed) {
-      leat::sim::world w(seed);
-      write_input(w);
-      w.run([&](leat::sim::world&) -> task<> {
-        line_job j;
-        j.wait = std::chrono::milliseconds(100 + w.random().uniform_below(3000));
-        leat::supervisor_options o = j.options();
-        o.save_model_interval = std::chrono::milliseconds(500 + w.random().uniform_below(3000));
-        o.on_saved = &check_saved;
-        supervisor sv(std::move(o));
-        leat::task_group other("other");
-        other.spawn(
-            stop_later(sv, std::chrono::milliseconds(w.random().uniform_below(9000)), stop));
-        const auto body = [&]() -> task<> {
-          co_await j.batches.for_each([&](std::string line) -> task<> {
-            const auto here = co_await sv.step();
-            const auto again = co_await sv.step();
-            co_await j.learn(std::move(line));
-          });
-        };
-        CHECK(co_await thrown_by(sv.managed(body)) == "");
-        other.request_stop();
-        co_await other.join();
-        CHECK(j.warnings.empty());
-        CHECK_FALSE(j.in_step);
-        co_await check_checkpoint();
-      });
-    }
+    in_worlds_with_lines(scaled_count(20), [&](leat::sim::world& w) -> task<> {
+      line_job j;
+      j.wait = std::chrono::milliseconds(100 + w.random().uniform_below(3000));
+      leat::supervisor_options o = j.options();
+      o.save_model_interval = std::chrono::milliseconds(500 + w.random().uniform_below(3000));
+      o.on_saved = &check_saved;
+      supervisor sv(std::move(o));
+      leat::task_group other("other");
+      other.spawn(stop_later(sv, std::chrono::milliseconds(w.random().uniform_below(9000)), stop));
+      const auto body = [&]() -> task<> {
+        co_await j.batches.for_each([&](std::string line) -> task<> {
+          const auto here = co_await sv.step();
+          const auto again = co_await sv.step();
+          co_await j.learn(std::move(line));
+        });
+      };
+      CHECK(co_await message_of(sv.managed(body)) == "");
+      other.request_stop();
+      co_await other.join();
+      CHECK(j.warnings.empty());
+      CHECK_FALSE(j.in_step);
+      co_await check_checkpoint();
+    });
   }
 }
 
@@ -118,43 +86,31 @@ task<> learn_from_each_other(two_jobs& both) {
 }
 
 TEST_CASE("supervisor: a save does not hang if an element waits for another for_each()") {
-  for (std::uint64_t seed = 1; seed <= scaled_count(20); ++seed) {
-    leat::sim::world w(seed);
-    write_input(w);
-    w.run([&](leat::sim::world&) -> task<> {
-      two_jobs both;
-      both.a.wait = both.b.wait = 1s;
-      leat::supervisor_options o = both.a.options();
-      o.save_model_interval = 20s;
-      o.step_grace = std::chrono::milliseconds(w.random().uniform_below(5000));
-      int saves = 0;
-      o.on_saved = [&](std::string path, std::optional<std::int64_t>) -> task<> {
-        ++saves;
-        two_jobs saved;
-        leat::saver s =
-            co_await leat::saver::open("/run", saved.a.state, {.recover_last_checkpoints = false});
-        co_await s.restore(path);
-        for (const line_job* j : {&saved.a, &saved.b}) {
-          CHECK(all_learnt().starts_with(j->learnt));
-          CHECK(j->learnt.size() % 4 == 0);
-        }
-      };
-      supervisor sv(std::move(o));
-      const auto begin = w.now();
-      CHECK(co_await thrown_by(sv.managed([&] { return learn_from_each_other(both); })) == "");
-      CHECK(w.now() - begin < 5min);  // one minute without saves
-      CHECK(both.a.step == lines_in_all);
-      CHECK(both.b.step == lines_in_all);
-      CHECK(saves > 1);
-      REQUIRE(both.a.warnings.size() <= 1);
-      if (!both.a.warnings.empty()) CHECK(contains(both.a.warnings[0], "save waited"));
-    });
-  }
+  in_worlds_with_lines(scaled_count(20), [&](leat::sim::world& w) -> task<> {
+    two_jobs both;
+    both.a.wait = both.b.wait = 1s;
+    leat::supervisor_options o = both.a.options();
+    o.save_model_interval = 20s;
+    o.step_grace = std::chrono::milliseconds(w.random().uniform_below(5000));
+    int saves = 0;
+    o.on_saved = [&](std::string path, std::optional<std::int64_t> step) -> task<> {
+      ++saves;
+      co_await check_both_saved(std::move(path), step);
+    };
+    supervisor sv(std::move(o));
+    const auto begin = w.now();
+    CHECK(co_await message_of(sv.managed([&] { return learn_from_each_other(both); })) == "");
+    CHECK(w.now() - begin < 5min);  // one minute without saves
+    CHECK(both.a.step == lines_in_all);
+    CHECK(both.b.step == lines_in_all);
+    CHECK(saves > 1);
+    REQUIRE(both.a.warnings.size() <= 1);
+    if (!both.a.warnings.empty()) CHECK(contains(both.a.warnings[0], "save waited"));
+  });
 }
 
 TEST_CASE("supervisor: stop() within a step() of a task in a group of the body returns") {
-  in_world([](leat::sim::world& w) -> task<> {
-    write_input(w);
+  in_world_with_lines([](leat::sim::world& w) -> task<> {
     line_job j;
     supervisor sv(j.options());
     const auto body = [&]() -> task<> {
@@ -168,15 +124,14 @@ TEST_CASE("supervisor: stop() within a step() of a task in a group of the body r
       });
     };
     const auto begin = w.now();
-    CHECK(co_await thrown_by(sv.managed(body)) == "");
+    CHECK(co_await message_of(sv.managed(body)) == "");
     CHECK(w.now() - begin < 15s);
     CHECK_FALSE(j.warnings.empty());
   });
 }
 
 TEST_CASE("supervisor: a stop of its owner ends a body that awaits stop()") {
-  in_world([](leat::sim::world& w) -> task<> {
-    write_input(w);
+  in_world_with_lines([](leat::sim::world& w) -> task<> {
     line_job j;
     supervisor sv(j.options());
     const auto body = [&]() -> task<> {
@@ -196,8 +151,7 @@ TEST_CASE("supervisor: a stop of its owner ends a body that awaits stop()") {
 }
 
 TEST_CASE("supervisor: a warning that throws does not remove the time limit of the last step") {
-  in_world([](leat::sim::world& w) -> task<> {
-    write_input(w);
+  in_world_with_lines([](leat::sim::world& w) -> task<> {
     line_job j;
     j.wait = 10h;
     leat::supervisor_options o = j.options();
@@ -206,54 +160,46 @@ TEST_CASE("supervisor: a warning that throws does not remove the time limit of t
     leat::task_group other("other");
     other.spawn(stop_later(sv, 3s, &stop_now));
     const auto begin = w.now();
-    CHECK(co_await thrown_by(sv.managed([&] { return j.body(); })) != "");
+    CHECK(co_await message_of(sv.managed([&] { return j.body(); })) != "");
     CHECK(w.now() - begin < 20s);
     co_await other.join();
   });
 }
 
 TEST_CASE("supervisor: calls on_saved between two saves, not while values are written") {
-  for (std::uint64_t seed = 1; seed <= scaled_count(20); ++seed) {
-    leat::sim::world w(seed);
-    write_input(w);
-    w.run([&](leat::sim::world&) -> task<> {
-      line_job j;
-      leat::supervisor_options o = j.options();
-      o.save_model_interval = std::chrono::microseconds(100 + w.random().uniform_below(3000));
-      o.saver.copy_values = false;
-      o.on_saved = &check_saved;
-      supervisor sv(std::move(o));
-      const auto body = [&]() -> task<> {
-        co_await j.batches.for_each([&](std::string line) {
-          j.learnt += std::move(line) + ';';
-          ++j.step;
-        });
-      };
-      CHECK(co_await thrown_by(sv.managed(body)) == "");
-      CHECK(j.learnt == all_learnt());
-      CHECK(j.warnings.empty());
-    });
-  }
+  in_worlds_with_lines(scaled_count(20), [&](leat::sim::world& w) -> task<> {
+    line_job j;
+    leat::supervisor_options o = j.options();
+    o.save_model_interval = std::chrono::microseconds(100 + w.random().uniform_below(3000));
+    o.saver.copy_values = false;
+    o.on_saved = &check_saved;
+    supervisor sv(std::move(o));
+    const auto body = [&]() -> task<> {
+      co_await j.batches.for_each([&](std::string line) {
+        j.learnt += std::move(line) + ';';
+        ++j.step;
+      });
+    };
+    CHECK(co_await message_of(sv.managed(body)) == "");
+    CHECK(j.learnt == all_learnt());
+    CHECK(j.warnings.empty());
+  });
 }
 
 TEST_CASE("supervisor: a body that ends after stop() of another task counts as stopped") {
-  in_world([](leat::sim::world& w) -> task<> {
-    write_input(w);
+  in_world_with_lines([](leat::sim::world&) -> task<> {
     line_job j;
     leat::supervisor_options o = j.options();
     o.save_at_end = false;
     supervisor sv(std::move(o));
     leat::task_group other("other");
-    other.spawn([](supervisor& stopped) -> task<> {
-      co_await leat::sleep_for(5500ms);
-      co_await stopped.stop();
-    }(sv));
+    other.spawn(stop_and_wait_later(sv, 5500ms));
     const auto body = [&]() -> task<> {
-      std::string why = co_await thrown_by(j.body());
+      std::string why = co_await message_of(j.body());
       co_await sleep_shielded(1s);
       CHECK(contains(why, "cancelled"));
     };
-    CHECK(co_await thrown_by(sv.managed(body)) == "");
+    CHECK(co_await message_of(sv.managed(body)) == "");
     co_await other.join();
     CHECK(sv.stopped());
     CHECK(j.step == 6);
@@ -261,14 +207,13 @@ TEST_CASE("supervisor: a body that ends after stop() of another task counts as s
     // The stop does not affect the next run.
     line_job k;
     supervisor next(k.options());
-    CHECK(co_await thrown_by(next.managed([&] { return k.body(); })) == "");
+    CHECK(co_await message_of(next.managed([&] { return k.body(); })) == "");
     CHECK_FALSE(next.stopped());
   });
 }
 
 TEST_CASE("supervisor: a service that ends the run is not an outside stop") {
-  in_world([](leat::sim::world& w) -> task<> {
-    write_input(w);
+  in_world_with_lines([](leat::sim::world&) -> task<> {
     enum class how { out_of_range, request, coordinator_request };
     for (const how way : {how::out_of_range, how::request, how::coordinator_request}) {
       for (const bool looper : {false, true}) {
@@ -291,7 +236,7 @@ TEST_CASE("supervisor: a service that ends the run is not an outside stop") {
           }
           co_await j.body();
         };
-        CHECK(co_await thrown_by(sv.managed(body)) == "");
+        CHECK(co_await message_of(sv.managed(body)) == "");
         INFO(static_cast<int>(way) << ' ' << looper);
         CHECK_FALSE(sv.stopped());
         CHECK(j.step < lines_in_all);
@@ -301,37 +246,25 @@ TEST_CASE("supervisor: a service that ends the run is not an outside stop") {
 }
 
 TEST_CASE("supervisor: no element of another pipeline begins while a stop waits for an element") {
-  for (std::uint64_t seed = 1; seed <= scaled_count(40); ++seed) {
-    leat::sim::world w(seed);
-    write_input(w);
-    w.run([&](leat::sim::world&) -> task<> {
-      two_jobs both;
-      both.a.wait = 9500ms;  // almost step_grace
-      both.b.wait = std::chrono::milliseconds(1 + w.random().uniform_below(9900));
-      supervisor sv(both.a.options());
-      leat::task_group other("other");
-      const auto wait = std::chrono::milliseconds(w.random().uniform_below(30000));
-      other.spawn(stop_later(sv, wait, w.random().uniform_below(2) ? &stop_now : &stop_after_step));
-      const auto body = [&]() -> task<> {
-        co_await leat::with_task_group([&](leat::task_group& group) -> task<> {
-          group.spawn(both.a.body());
-          group.spawn(both.b.body());
-          co_return;
-        });
-      };
-      CHECK(co_await thrown_by(sv.managed(body)) == "");
-      other.request_stop();
-      co_await other.join();
-      CHECK_FALSE(both.a.in_step);
-      CHECK_FALSE(both.b.in_step);
-      CHECK(both.a.warnings.empty());
-    });
-  }
+  in_worlds_with_lines(scaled_count(40), [&](leat::sim::world& w) -> task<> {
+    two_jobs both;
+    both.a.wait = 9500ms;  // almost step_grace
+    both.b.wait = std::chrono::milliseconds(1 + w.random().uniform_below(9900));
+    supervisor sv(both.a.options());
+    leat::task_group other("other");
+    const auto wait = std::chrono::milliseconds(w.random().uniform_below(30000));
+    other.spawn(stop_later(sv, wait, w.random().uniform_below(2) ? &stop_now : &stop_after_step));
+    CHECK(co_await message_of(sv.managed([&] { return both.body(); })) == "");
+    other.request_stop();
+    co_await other.join();
+    CHECK_FALSE(both.a.in_step);
+    CHECK_FALSE(both.b.in_step);
+    CHECK(both.a.warnings.empty());
+  });
 }
 
 TEST_CASE("supervisor: a stop of the owner ends a step() that waits in a shielded group") {
-  in_world([](leat::sim::world& w) -> task<> {
-    write_input(w);
+  in_world_with_lines([](leat::sim::world& w) -> task<> {
     line_job j;
     supervisor sv(j.options());
     const auto body = [&]() -> task<> {

@@ -1,21 +1,14 @@
 // Stop requests that take effect between two steps of a supervised body.
 
-#include <chrono>
-#include <string>
-
 #include "leat/train/supervisor/supervisor.hpp"
 #include "train/supervised.hpp"
 
 namespace stop_after_step_test {
 
-using namespace std::chrono_literals;
 using leat::supervisor;
-using leat::task;
-using leat_test::contains;
 using leat_test::has_file;
 using leat_test::in_world;
 using leat_test::learner;
-using leat_test::thrown_by;
 
 // Steps of ten seconds that change the state before and after they wait.
 task<> learn_in_steps(supervisor& sv, learner& l, int steps) {
@@ -42,7 +35,7 @@ TEST_CASE("supervisor: a stop during a step takes effect after it, and that step
     supervisor sv(o);
     leat::task_group other("other");
     other.spawn(stop_after(sv, 25s));
-    CHECK(co_await thrown_by(sv.managed([&] { return learn_in_steps(sv, l, 100); })) == "");
+    CHECK(co_await message_of(sv.managed([&] { return learn_in_steps(sv, l, 100); })) == "");
     co_await other.join();
     CHECK(sv.stopped());
     CHECK(l.step == 3);
@@ -51,7 +44,7 @@ TEST_CASE("supervisor: a stop during a step takes effect after it, and that step
 
     learner again;
     supervisor next(again.options());
-    CHECK(co_await thrown_by(next.managed([&] { return learn_in_steps(next, again, 1); })) == "");
+    CHECK(co_await message_of(next.managed([&] { return learn_in_steps(next, again, 1); })) == "");
     CHECK(next.restored_from() == "/run/model.ckpt-3");
     CHECK_FALSE(next.stopped());
     CHECK(again.step == 4);
@@ -69,7 +62,7 @@ TEST_CASE("supervisor: a step that outlasts step_grace is cancelled and not save
     leat::task_group other("other");
     other.spawn(stop_after(sv, 22s));
     const auto begin = w.now();
-    CHECK(co_await thrown_by(sv.managed([&] { return learn_in_steps(sv, l, 100); })) == "");
+    CHECK(co_await message_of(sv.managed([&] { return learn_in_steps(sv, l, 100); })) == "");
     CHECK(w.now() - begin < 25s);
     co_await other.join();
     CHECK(sv.stopped());
@@ -89,7 +82,7 @@ TEST_CASE("supervisor: a body without steps is stopped where it waits") {
       l.learn();
       co_await leat::sleep_for(1h);
     };
-    CHECK(co_await thrown_by(sv.managed(body)) == "");
+    CHECK(co_await message_of(sv.managed(body)) == "");
     co_await other.join();
     CHECK(sv.stopped());
     CHECK(has_file(w, "/run/model.ckpt-1"));
@@ -102,10 +95,10 @@ TEST_CASE("supervisor: a stop before the start takes effect, and the next run st
     supervisor sv(l.options());
     sv.request_stop_after_step();
     const auto body = [&] { return learn_in_steps(sv, l, 2); };
-    CHECK(co_await thrown_by(sv.managed(body)) == "");
+    CHECK(co_await message_of(sv.managed(body)) == "");
     CHECK(sv.stopped());
     CHECK(l.step == 0);
-    CHECK(co_await thrown_by(sv.managed(body)) == "");
+    CHECK(co_await message_of(sv.managed(body)) == "");
     CHECK_FALSE(sv.stopped());
     CHECK(l.step == 2);
   });
@@ -120,7 +113,7 @@ TEST_CASE("supervisor: a stop ends the wait of a worker for its chief without an
     leat::task_group other("other");
     other.spawn(stop_after(sv, 40s));
     const auto begin = w.now();
-    CHECK(co_await thrown_by(sv.managed([&] { return learn_in_steps(sv, l, 2); })) == "");
+    CHECK(co_await message_of(sv.managed([&] { return learn_in_steps(sv, l, 2); })) == "");
     co_await other.join();
     CHECK(w.now() - begin < 1min);
     CHECK(sv.stopped());
@@ -143,7 +136,7 @@ TEST_CASE("supervisor: a stop waits for the steps of two tasks, which start no o
         group.spawn(learn_in_steps(sv, l, 100));
       });
     };
-    CHECK(co_await thrown_by(sv.managed(body)) == "");
+    CHECK(co_await message_of(sv.managed(body)) == "");
     co_await other.join();
     CHECK(sv.stopped());
     CHECK(l.step == 5);

@@ -1,21 +1,13 @@
 // A supervised job that simulated signals stop at any time, and that continues afterwards.
 
-#include <chrono>
-#include <csignal>
-#include <cstdint>
-
-#include "leat/async/loop/stop_on_signal.hpp"
 #include "leat/train/supervisor/supervisor.hpp"
 #include "train/supervised.hpp"
 
 namespace stop_by_signal_test {
 
-using namespace std::chrono_literals;
 using leat::supervisor;
-using leat::task;
 using leat::sim::world;
 using leat_test::learner;
-using leat_test::thrown_by;
 
 constexpr std::int64_t last_step = 30;
 
@@ -44,7 +36,7 @@ task<std::int64_t> run_job(world& w) {
   leat::task_group other("other");
   const leat::stop_on_signal guard(sv, {SIGTERM});
   other.spawn(raise_sometime(w));
-  CHECK(co_await thrown_by(sv.managed([&] { return learn(sv, l); })) == "");
+  CHECK(co_await message_of(sv.managed([&] { return learn(sv, l); })) == "");
   CHECK((sv.stopped() || l.step == last_step));
   CHECK(l.weight == 1 + 0.5 * static_cast<double>(l.step));
   other.request_stop();

@@ -1,25 +1,10 @@
 #include "train/supervisor/stop_request.hpp"
 
-#include <chrono>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
-#include "leat/async/scheduler/scheduler.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "support/leat_test.hpp"
-#include "support/outcome_of.hpp"
 
 namespace stop_request_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
 using leat::sleep_for;
-using leat::task;
 using leat::detail::run_phase;
 
 // The parts of a supervisor that is running, with a step_grace of 5 s.

@@ -1,27 +1,14 @@
 // The result of supervisor::stopped(), and stop() during managed().
 
-#include <chrono>
-#include <cstdint>
-#include <string>
-
 #include "leat/train/supervisor/supervisor.hpp"
 #include "support/effort.hpp"
 #include "train/line_job.hpp"
 
 namespace stopped_or_finished_test {
 
-using namespace std::chrono_literals;
+using namespace leat_test;
 using leat::failure;
 using leat::supervisor;
-using leat::task;
-using leat_test::contains;
-using leat_test::in_world;
-using leat_test::line_job;
-using leat_test::scaled_count;
-using leat_test::stop_later;
-using leat_test::stop_now;
-using leat_test::thrown_by;
-using leat_test::write_input;
 
 // Runs the loop in a separate group of the body. After a stop, the body continues as if the loop
 // had ended.
@@ -33,14 +20,13 @@ task<> learn_in_group(line_job& j) {
 }
 
 TEST_CASE("supervisor: a body that returns after a stop counts as stopped") {
-  in_world([](leat::sim::world& w) -> task<> {
-    write_input(w);
+  in_world_with_lines([](leat::sim::world&) -> task<> {
     {
       line_job j;
       supervisor sv(j.options());
       leat::task_group other("other");
       other.spawn(stop_later(sv, 2500ms, &stop_now));
-      CHECK(co_await thrown_by(sv.managed([&] { return learn_in_group(j); })) == "");
+      CHECK(co_await message_of(sv.managed([&] { return learn_in_group(j); })) == "");
       co_await other.join();
       CHECK(sv.stopped());
       CHECK(j.step == 3);
@@ -50,7 +36,7 @@ TEST_CASE("supervisor: a body that returns after a stop counts as stopped") {
     leat::task_group owner("owner");
     std::string thrown;
     owner.spawn([&]() -> task<> {
-      thrown = co_await thrown_by(sv.managed([&] { return learn_in_group(j); }));
+      thrown = co_await message_of(sv.managed([&] { return learn_in_group(j); }));
     });
     co_await leat::sleep_for(2500ms);
     owner.request_stop();
@@ -62,8 +48,7 @@ TEST_CASE("supervisor: a body that returns after a stop counts as stopped") {
 }
 
 TEST_CASE("supervisor: a run that failed or ended by itself does not count as stopped") {
-  in_world([](leat::sim::world& w) -> task<> {
-    write_input(w);
+  in_world_with_lines([](leat::sim::world&) -> task<> {
     const auto run = [](leat::errc code, bool in_service) -> task<bool> {
       line_job j;
       j.wait = 1ms;
@@ -77,7 +62,7 @@ TEST_CASE("supervisor: a run that failed or ended by itself does not count as st
         co_await j.body();
         if (!in_service) co_await fail();
       };
-      co_await thrown_by(sv.managed(body));
+      co_await message_of(sv.managed(body));
       co_return sv.stopped();
     };
     CHECK_FALSE(co_await run(leat::errc::out_of_range, false));
@@ -87,26 +72,19 @@ TEST_CASE("supervisor: a run that failed or ended by itself does not count as st
 }
 
 TEST_CASE("supervisor: stop() during the start of managed() waits for the start") {
-  for (std::uint64_t seed = 1; seed <= scaled_count(60); ++seed) {
-    leat::sim::world w(seed);
-    write_input(w);
-    w.run([&](leat::sim::world&) -> task<> {
-      line_job j;
-      leat::supervisor_options o = j.options();
-      o.write_events = true;
-      supervisor sv(std::move(o));
-      leat::task_group other("other");
-      const auto wait = std::chrono::microseconds(w.random().uniform_below(3000));
-      other.spawn([](supervisor& stopped, leat::duration after) -> task<> {
-        co_await leat::sleep_for(after);
-        co_await stopped.stop();
-      }(sv, wait));
-      CHECK(co_await thrown_by(sv.managed([&] { return j.body(); })) == "");
-      co_await other.join();
-      CHECK_FALSE(j.in_step);
-      CHECK(sv.stopped());
-    });
-  }
+  in_worlds_with_lines(scaled_count(60), [&](leat::sim::world& w) -> task<> {
+    line_job j;
+    leat::supervisor_options o = j.options();
+    o.write_events = true;
+    supervisor sv(std::move(o));
+    leat::task_group other("other");
+    const auto wait = std::chrono::microseconds(w.random().uniform_below(3000));
+    other.spawn(stop_and_wait_later(sv, wait));
+    CHECK(co_await message_of(sv.managed([&] { return j.body(); })) == "");
+    co_await other.join();
+    CHECK_FALSE(j.in_step);
+    CHECK(sv.stopped());
+  });
 }
 
 }  // namespace stopped_or_finished_test

@@ -2,17 +2,7 @@
 // `supervising` checks under many seeds, and planted bugs that it must detect.
 
 #include <algorithm>
-#include <chrono>
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/sleep.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/sim/world/sweep.hpp"
 #include "support/effort.hpp"
@@ -25,8 +15,9 @@ namespace supervised_crashes_test {
 using leat::sim::fault;
 using leat::sim::fault_rates;
 using leat::sim::world;
-using leat_test::contains;
 using leat_test::interrupted_job;
+using leat_test::learn_up_to;
+using leat_test::learner;
 using leat_test::planted;
 using leat_test::scaled_count;
 
@@ -105,17 +96,12 @@ TEST_CASE("supervisor: a restored checkpoint that is not saved again survives a 
     std::int64_t last = 0;
     const auto start = [&](std::int64_t learn_to, bool durable) {
       w.run([&](world&) -> leat::task<> {
-        leat_test::learner l;
+        learner l;
         leat::supervisor_options o = l.options();
         o.write_events = false;
         o.saver.durable = durable;
         o.save_model_interval = std::chrono::seconds(seed % 2);
-        leat::supervisor sv(std::move(o));
-        const std::function<leat::task<>()> body = [&]() -> leat::task<> {
-          while (l.step < learn_to) l.learn();
-          co_return;
-        };
-        co_await sv.managed(body);
+        co_await learn_up_to(l, std::move(o), learn_to);
         last = l.step;
       });
     };
@@ -138,17 +124,12 @@ TEST_CASE("supervisor: saves a restored checkpoint again if it cannot be made du
       std::int64_t last = 0;
       std::int64_t saved = 0;
       const auto start = [&](std::int64_t learn_to, bool durable) -> leat::task<> {
-        leat_test::learner l;
+        learner l;
         leat::supervisor_options o = l.options();
         o.write_events = false;
         o.saver.durable = durable;
         o.save_model_interval = {};
-        leat::supervisor sv(std::move(o));
-        const std::function<leat::task<>()> body = [&]() -> leat::task<> {
-          while (l.step < learn_to) l.learn();
-          co_return;
-        };
-        const std::string what = co_await leat_test::thrown_by(sv.managed(body));
+        const std::string what = co_await message_of(learn_up_to(l, std::move(o), learn_to));
         last = l.step;
         if (durable && what.empty()) saved = std::max(saved, last);
         for (const std::string& each : l.warnings) warned += contains(each, "is saved again");
@@ -175,15 +156,10 @@ TEST_CASE("supervisor: restores a checkpoint that is not listed yet, and lists i
     world w(1);
     w.run([&](world& here) -> leat::task<> {
       const auto run = [&](std::int64_t learn_to) -> leat::task<> {
-        leat_test::learner l;
+        learner l;
         leat::supervisor_options o = l.options();
         o.save_model_interval = std::chrono::seconds(interval);
-        leat::supervisor sv(std::move(o));
-        const std::function<leat::task<>()> body = [&]() -> leat::task<> {
-          while (l.step < learn_to) l.learn();
-          co_return;
-        };
-        co_await sv.managed(body);
+        co_await learn_up_to(l, std::move(o), learn_to);
         CHECK(l.step == (learn_to == 2 ? 2 : 3));
       };
       co_await run(2);
@@ -206,16 +182,11 @@ TEST_CASE("supervisor: does not save a restored state again, for any max_to_keep
     world w(1);
     w.run([&](world& here) -> leat::task<> {
       const auto run = [&](std::int64_t learn_to) -> leat::task<> {
-        leat_test::learner l;
+        learner l;
         leat::supervisor_options o = l.options();
         o.saver.max_to_keep = kept;
         o.save_model_interval = std::chrono::seconds(600);
-        leat::supervisor sv(std::move(o));
-        const std::function<leat::task<>()> body = [&]() -> leat::task<> {
-          while (l.step < learn_to) l.learn();
-          co_return;
-        };
-        co_await sv.managed(body);
+        co_await learn_up_to(l, std::move(o), learn_to);
         CHECK(l.step == 3);
       };
       co_await run(3);

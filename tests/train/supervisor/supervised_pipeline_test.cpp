@@ -1,13 +1,6 @@
 // A pipeline under a supervisor: whatever ends the program, and whenever, the model and the input
 // have each element exactly once, in order, at the end.
 
-#include <chrono>
-#include <cstdint>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/queue/fifo_queue.hpp"
@@ -17,16 +10,9 @@
 
 namespace supervised_pipeline_test {
 
-using namespace std::chrono_literals;
+using namespace leat_test;
 using leat::session;
 using leat::supervisor;
-using leat::task;
-using leat_test::contains;
-using leat_test::in_world;
-using leat_test::learner;
-using leat_test::scaled_count;
-using leat_test::thrown_by;
-using leat_test::words;
 
 auto lines() {
   return leat::read_files<leat::line_reader>(
@@ -105,7 +91,7 @@ task<std::string> learn_all(leat::sim::world& w, bool in_steps, int& starts) {
       task<> learning = in_steps ? learn_in_steps(*p, *sv, w) : learn_at_once(*p, w);
       co_await std::move(learning);
     };
-    const std::string why = co_await thrown_by(sv->managed(body));
+    const std::string why = co_await message_of(sv->managed(body));
     if (why.empty()) co_return p->learnt;
     CHECK(why == "it ends here");
   }
@@ -217,12 +203,12 @@ TEST_CASE("supervisor: stop() in its own task is rejected, request_stop() is not
     std::string refused;
     const std::function<task<>()> body = [&]() -> task<> {
       sv.loop(1h, [&]() -> task<> {
-        refused = co_await thrown_by(sv.stop());
+        refused = co_await message_of(sv.stop());
         sv.request_stop();
       });
       co_await leat::sleep_for(10h);
     };
-    CHECK(co_await thrown_by(sv.managed(body)) == "");
+    CHECK(co_await message_of(sv.managed(body)) == "");
     CHECK(contains(refused, "would wait for itself: call request_stop()"));
   });
 }
@@ -233,15 +219,14 @@ TEST_CASE("supervisor: saves nothing without the lock", "[train]") {
     supervisor chief(l.options());
     co_await chief.managed([]() -> task<> { co_return; });
     const auto files = w.files().files();
-    const auto save = [](supervisor& sv) -> task<> { static_cast<void>(co_await sv.save()); };
-    CHECK(
-        contains(co_await thrown_by(save(chief)), "the supervisor is not prepared or has stopped"));
+    CHECK(contains(co_await message_of(chief.save()),
+                   "the supervisor is not prepared or has stopped"));
     learner copy;
     leat::supervisor_options o = copy.options();
     o.is_chief = false;
     supervisor worker(std::move(o));
     const std::function<task<>()> body = [&]() -> task<> {
-      CHECK(contains(co_await thrown_by(save(worker)), "set logdir and state of the chief"));
+      CHECK(contains(co_await message_of(worker.save()), "set logdir and state of the chief"));
     };
     co_await worker.managed(body);
     CHECK(w.files().files() == files);

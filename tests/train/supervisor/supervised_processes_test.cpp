@@ -1,29 +1,19 @@
 // A chief and workers in separate processes.
 
-#include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <functional>
-#include <string>
-#include <utility>
 
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "leat/async/loop/block_on.hpp"
 #include "leat/train/supervisor/supervisor.hpp"
 #include "support/temp_dir.hpp"
 #include "train/supervised.hpp"
 
 namespace supervised_processes_test {
 
-using namespace std::chrono_literals;
 using leat::supervisor;
-using leat::task;
-using leat_test::contains;
 using leat_test::learner;
-using leat_test::thrown_by;
 
 // A pipe that carries lines from one process to another. The receiver closes its writing end, so
 // that hear() returns an empty line after the other process has ended.
@@ -108,7 +98,7 @@ std::string run(leat::supervisor_options o, std::function<void()> body, leat::du
     };
     leat::prepare_options p;
     p.max_wait = wait;
-    co_return co_await thrown_by(sv.managed(calling, p));
+    co_return co_await message_of(sv.managed(calling, p));
   }(std::move(o), std::move(body), max_wait));
 }
 

@@ -1,12 +1,7 @@
 // Supervised jobs whose event loop is destroyed before they have stopped.
 
-#include <chrono>
-#include <string>
 #include <thread>
 
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
 #include "leat/train/monitored/monitored_session.hpp"
 #include "leat/train/supervisor/supervisor.hpp"
 #include "support/loops.hpp"
@@ -15,9 +10,7 @@
 
 namespace supervisor_end_test {
 
-using namespace std::chrono_literals;
 using leat::supervisor;
-using leat::task;
 using leat_test::learner;
 
 task<> learn_on(learner& l, std::string logdir) {

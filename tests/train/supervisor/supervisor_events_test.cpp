@@ -1,27 +1,16 @@
 // The events that supervisors write, and the processes that write them. The program supplies the
 // graph.
 
-#include <chrono>
-#include <cmath>
-
 #include "leat/train/summary/event_reader.hpp"
 #include "leat/train/supervisor/supervisor.hpp"
 #include "train/supervised.hpp"
 
 namespace supervisor_events_test {
 
-using namespace std::chrono_literals;
+using namespace leat_test;
 using leat::session;
 using leat::summary;
 using leat::supervisor;
-using leat::task;
-using leat_test::contains;
-using leat_test::events_in_words;
-using leat_test::has_file;
-using leat_test::in_world;
-using leat_test::learner;
-using leat_test::thrown_by;
-using leat_test::words;
 
 leat::supervisor_options with_graph(leat::supervisor_options o) {
   o.graph_def = "graph";
@@ -98,16 +87,13 @@ TEST_CASE("supervisor: a worker and a chief without logdir have no writer [22, 2
     leat::supervisor_options o;
     o.is_chief = false;
     supervisor worker(std::move(o));
-    const std::function<task<>()> start = [&]() -> task<> {
-      co_await worker.start_standard_services();
-    };
-    CHECK(contains(co_await thrown_by(worker.summary_computed(three_values())), "summary writer"));
-    CHECK(contains(co_await thrown_by(start()), "only the chief"));
+    CHECK(contains(co_await message_of(worker.summary_computed(three_values())), "summary writer"));
+    CHECK(contains(co_await message_of(worker.start_standard_services()), "only the chief"));
 
     learner l;
     supervisor alone(l.options(""));
     session s = co_await alone.prepare_or_wait_for_session();
-    CHECK(contains(co_await thrown_by(alone.summary_computed(three_values())),
+    CHECK(contains(co_await message_of(alone.summary_computed(three_values())),
                    "requires a summary writer"));
     const words started = co_await alone.start_standard_services();
     CHECK(started.empty());
@@ -282,7 +268,7 @@ TEST_CASE("supervisor: a reader treats the second start as a restart [89]", "[tr
         }
         throw std::runtime_error("a crash");
       };
-      CHECK(co_await thrown_by(sv.managed(body)) == "a crash");
+      CHECK(co_await message_of(sv.managed(body)) == "a crash");
     }
     learner again;
     supervisor sv(again.options());

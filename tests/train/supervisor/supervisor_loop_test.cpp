@@ -1,27 +1,17 @@
 // Loops of a supervisor. coordination/looper_test.cpp tests the looper itself.
 
-#include <chrono>
 #include <functional>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
-#include "leat/async/task_group.hpp"
 #include "leat/train/supervisor/supervisor.hpp"
 #include "train/supervised.hpp"
 
 namespace supervisor_loop_test {
 
-using namespace std::chrono_literals;
-using leat::errc;
 using leat::failure;
 using leat::session;
 using leat::supervisor;
-using leat::task;
-using leat_test::contains;
 using leat_test::in_world;
 using leat_test::learner;
-using leat_test::thrown_by;
 using seconds = std::vector<std::chrono::seconds>;
 
 TEST_CASE("supervisor: a loop skips missed times and ends with the stop [41]", "[train]") {
@@ -59,7 +49,7 @@ TEST_CASE("supervisor: an exception of a loop stops all, the end of input withou
         });
         co_await leat::sleep_for(1h);
       };
-      CHECK(co_await thrown_by(sv.managed(body)) == (clean ? "" : "a loop"));
+      CHECK(co_await message_of(sv.managed(body)) == (clean ? "" : "a loop"));
       CHECK(calls == 3);
       CHECK(w.now() - begin < 21s);
     });
@@ -84,7 +74,7 @@ TEST_CASE("supervisor: reports tasks that outlive the grace period, which can be
           "exporter");
       co_await leat::sleep_for(1s);
     };
-    const std::string thrown = co_await thrown_by(sv.managed(body));
+    const std::string thrown = co_await message_of(sv.managed(body));
     CHECK(contains(thrown, "exporter"));
     CHECK(contains(l.warnings.back(), thrown));
     CHECK(contains(l.warnings.back(), "coord().join()"));

@@ -1,29 +1,19 @@
 // The order of a save: first the events, then the checkpoint, then the callback.
 
 #include <algorithm>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "leat/codec/event/event.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/train/checkpoint/saver.hpp"
 #include "leat/train/supervisor/supervisor.hpp"
 #include "support/effort.hpp"
+#include "support/insist.hpp"
 #include "train/supervised.hpp"
 
 namespace supervisor_saves_test {
 
+using namespace leat_test;
 using leat::supervisor;
-using leat::task;
-using leat_test::contains;
-using leat_test::events_in_words;
-using leat_test::has_file;
-using leat_test::in_world;
-using leat_test::learner;
-using leat_test::thrown_by;
-using leat_test::words;
 
 leat::supervisor_options without_services(learner& l) {
   leat::supervisor_options o = l.options();
@@ -62,6 +52,17 @@ TEST_CASE("supervisor: when a checkpoint is saved, the summaries of its steps ar
   });
 }
 
+task<> learn_and_save(leat::sim::world&) {
+  learner l;
+  supervisor sv(without_services(l));
+  co_await sv.managed([&]() -> task<> {
+    for (int i = 0; i < 3; ++i) {
+      co_await learn_and_tell(sv, l, 2);
+      co_await sv.save();
+    }
+  });
+}
+
 // The machine stops before and after each change of the device.
 TEST_CASE("supervisor: after a crash, each step of the restored checkpoint has its summary",
           "[train]") {
@@ -70,19 +71,7 @@ TEST_CASE("supervisor: after a crash, each step of the restored checkpoint has i
     bool reached = true;
     for (std::uint64_t n = 1; reached; n += leat_test::slow_build ? 20 : 1) {
       leat::sim::world w(n, {.files = {.plan = leat::sim::planned_fault{n, f}}});
-      try {
-        w.run([](leat::sim::world&) -> task<> {
-          learner l;
-          supervisor sv(without_services(l));
-          co_await sv.managed([&]() -> task<> {
-            for (int i = 0; i < 3; ++i) {
-              co_await learn_and_tell(sv, l, 2);
-              co_await sv.save();
-            }
-          });
-        });
-      } catch (const leat::failure&) {
-      }
+      succeeds([&] { w.run(&learn_and_save); });
       reached = w.files().calls() >= n;
       if (!reached) break;
       w.files().restart();
@@ -104,13 +93,12 @@ TEST_CASE("supervisor: saves a checkpoint and throws if events cannot be written
     learner l;
     supervisor sv(without_services(l));
     std::string why;
-    const std::string leaves = co_await thrown_by(sv.managed([&]() -> task<> {
+    const std::string leaves = co_await message_of(sv.managed([&]() -> task<> {
       co_await learn_and_tell(sv, l, 1);
       co_await sv.save();
       co_await leat::remove_file(sv.summary_writer()->path());
       co_await learn_and_tell(sv, l, 1);
-      const auto save = [&]() -> task<> { co_await sv.save(); };
-      why = co_await thrown_by(save());
+      why = co_await message_of(sv.save());
     }));
     CHECK(contains(why, "event file was removed"));
     CHECK(contains(leaves, "event file was removed"));
@@ -153,7 +141,7 @@ TEST_CASE("supervisor: save() throws an exception of on_saved, and the checkpoin
       co_return;
     };
     supervisor sv(std::move(o));
-    const std::string why = co_await thrown_by(sv.managed([&]() -> task<> {
+    const std::string why = co_await message_of(sv.managed([&]() -> task<> {
       l.learn();
       co_await sv.save();
     }));
@@ -190,7 +178,7 @@ TEST_CASE("supervisor: a rejected start leaves no event file in the other progra
     leat::supervisor_options o = l.options();
     o.state = &other;
     supervisor sv(std::move(o));
-    const std::string why = co_await thrown_by(sv.managed([]() -> task<> { co_return; }));
+    const std::string why = co_await message_of(sv.managed([]() -> task<> { co_return; }));
     CHECK(contains(why, "checkpoint belongs to 'learner', but this program is 'another program'"));
     CHECK(contains(why, "checkpoint_registry(\"learner\")"));
     CHECK(w.files().files() == before);
@@ -205,7 +193,7 @@ TEST_CASE("supervisor: starts on a full disk leave no event files", "[train]") {
     for (int i = 0; i < 3; ++i) {
       learner l;
       supervisor sv(l.options());
-      const std::string why = co_await thrown_by(sv.managed([]() -> task<> { co_return; }));
+      const std::string why = co_await message_of(sv.managed([]() -> task<> { co_return; }));
       CHECK(contains(why, "No space left on device"));
       CHECK(event_files(here).empty());
       co_await leat::sleep_for(std::chrono::seconds(2));

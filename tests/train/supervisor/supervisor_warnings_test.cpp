@@ -1,13 +1,9 @@
 // Warnings of a supervisor about its checkpoints.
 
 #include <fcntl.h>
-#include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <exception>
-#include <string>
-#include <vector>
 
 #include "leat/io/file/file.hpp"
 #include "leat/io/reader/line_reader.hpp"
@@ -19,14 +15,8 @@
 
 namespace supervisor_warnings_test {
 
+using namespace leat_test;
 using leat::supervisor;
-using leat::task;
-using leat_test::contains;
-using leat_test::has_file;
-using leat_test::in_world;
-using leat_test::learner;
-using leat_test::thrown_by;
-using leat_test::words;
 
 TEST_CASE("supervisor: reports each skipped checkpoint", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
@@ -41,9 +31,7 @@ TEST_CASE("supervisor: reports each skipped checkpoint", "[train]") {
       });
     }
     CHECK(l.warnings.empty());
-    std::string bytes = w.files().read_file("/run/model.ckpt-3").value();
-    bytes.back() = static_cast<char>(bytes.back() ^ 1);
-    w.files().write_file("/run/model.ckpt-3", bytes);
+    damage(w, "/run/model.ckpt-3");
     co_await leat::remove_file("/run/model.ckpt-2");
 
     leat::supervisor_options o = l.options();
@@ -72,8 +60,8 @@ TEST_CASE("supervisor: passes on warnings of the saver", "[train]") {
     leat::supervisor_options o = l.options();
     o.saver.on_warning = [&](const std::string& sentence) { heard.push_back(sentence); };
     supervisor sv(std::move(o));
-    CHECK(
-        contains(co_await thrown_by(sv.managed([]() -> task<> { co_return; })), "/run/checkpoint"));
+    CHECK(contains(co_await message_of(sv.managed([]() -> task<> { co_return; })),
+                   "/run/checkpoint"));
     REQUIRE(heard.size() == 1);
     REQUIRE(l.warnings.size() == 2);
     CHECK(l.warnings[0] == "supervisor: " + heard[0]);
@@ -137,7 +125,7 @@ struct reader_of_lines {
   }
   task<std::string> run(leat::supervisor_options o, std::int64_t goal) {
     supervisor sv(std::move(o));
-    co_return co_await thrown_by(sv.managed([&]() -> task<> { co_await learn(sv, goal); }));
+    co_return co_await message_of(sv.managed([&]() -> task<> { co_await learn(sv, goal); }));
   }
 
   std::int64_t step = 0;
@@ -156,8 +144,7 @@ TEST_CASE("supervisor: a job with changed input ends and loses no checkpoint", "
     w.files().write_file("/in/a", text);
     {
       reader_of_lines p;
-      const std::string why = co_await p.run(p.options(), 14);
-      CHECK(why == "");
+      CHECK(co_await p.run(p.options(), 14) == "");
     }
     CHECK(has_file(w, "/run/model.ckpt-0"));
     CHECK(has_file(w, "/run/model.ckpt-14"));
@@ -180,8 +167,7 @@ TEST_CASE("supervisor: a job with changed input ends and loses no checkpoint", "
     reader_of_lines p;
     leat::supervisor_options anyway = p.options();
     anyway.saver.skip_intact = true;
-    const std::string why = co_await p.run(std::move(anyway), 0);
-    CHECK(why == "");
+    CHECK(co_await p.run(std::move(anyway), 0) == "");
     CHECK(p.begun_at == 0);
     CHECK(p.step == 20);
     REQUIRE(p.warnings.size() == 1);
@@ -212,8 +198,7 @@ TEST_CASE("supervisor: does not save a restored state again", "[train]") {
     co_await run("", 2);
     const leat::file_status before = co_await leat::get_status("/run/model.ckpt-2");
     co_await leat::sleep_for(std::chrono::hours(1));
-    const std::int64_t again = co_await run("", 0);
-    CHECK(again == before.modified_ns);
+    CHECK(co_await run("", 0) == before.modified_ns);
     // A start from an older checkpoint lists that one as the newest.
     const leat::file_status older = co_await leat::get_status("/run/model.ckpt-1");
     const std::int64_t anew = co_await run("/run/model.ckpt-2", 0);
@@ -237,14 +222,13 @@ TEST_CASE("supervisor: acquires a removed lock file again before a save", "[trai
       co_await sv.save();
       learner another;
       supervisor other(another.options());
-      second = co_await thrown_by(other.managed([]() -> task<> { co_return; }));
+      second = co_await message_of(other.managed([]() -> task<> { co_return; }));
 
       co_await leat::remove_file("/run/checkpoint.lock");
       co_await leat::sleep_for(std::chrono::hours(1));
       leat::directory_lock lock = co_await leat::directory_lock::acquire("/run");
       l.learn();
-      const auto save = [&]() -> task<> { co_await sv.save(); };
-      late = co_await thrown_by(save());
+      late = co_await message_of(sv.save());
       co_await lock.release();
     };
     co_await sv.managed(body);
@@ -277,8 +261,7 @@ TEST_CASE("supervisor: a resumed job without events begins on a full disk", "[tr
     };
     co_await run(2);
     here.files().write_file("/full", std::string(size, 'x'));
-    const std::int64_t begun_at = co_await run(0);
-    CHECK(begun_at == 2);
+    CHECK(co_await run(0) == 2);
   });
 }
 
