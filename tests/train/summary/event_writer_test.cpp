@@ -124,7 +124,8 @@ TEST_CASE("event_writer: reopen() begins a new file unless the writer is open [8
 }
 
 TEST_CASE("event_writer: names a removed file, and reopen() begins a new one [85]", "[train]") {
-  in_world([](world& here) -> task<> {
+  world w(1);
+  w.run([](world& here) -> task<> {
     auto writer = co_await event_writer::open("/d");
     co_await writer.add_scalar("a", 1, 1);
     co_await writer.flush();
