@@ -3,35 +3,16 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <new>
-#include <optional>
 #include <sstream>
-#include <string>
-#include <system_error>
-#include <vector>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/io_context.hpp>
-#include <catch2/catch.hpp>
 
 #include "faults/failing_allocations.hpp"
-#include "leat/async/dump/dump.hpp"
-#include "leat/async/loop/asio_scheduler.hpp"
-#include "leat/async/loop/async_run.hpp"
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/loop/embedded_scheduler.hpp"
-#include "leat/async/loop/scheduler_executor.hpp"
-#include "leat/async/loop/use_task.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "leat/base/internal/frame_allocator.hpp"
 #include "leat/base/internal/sanitizers.hpp"
 #include "leat/coordination/coordinator.hpp"
@@ -50,6 +31,7 @@
 #include "leat/tensor/arrow.hpp"
 #include "leat/tensor/dlpack.hpp"
 #include "leat/tensor/stacking.hpp"
+#include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
 namespace leat_test {
@@ -154,7 +136,6 @@ void operator delete(void* p, std::size_t, std::align_val_t a) noexcept {
 namespace allocation_test {
 
 using namespace counted_heap;
-using leat::task;
 
 leat::task<> run_elsewhere(leat::scheduler& s) {
   const auto wait = [] { return leat::this_task::yield(); };

@@ -1,28 +1,18 @@
 // The allocations of Asio operations in tasks. The counter is in allocation_test.cpp.
 
 #include <array>
-#include <chrono>
-#include <cstddef>
 #include <exception>
-#include <vector>
 
 #include <asio.hpp>
-#include <catch2/catch.hpp>
 #include <sys/resource.h>
 
 #include "faults/failing_allocations.hpp"
-#include "leat/async/loop/async_run.hpp"
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/loop/use_task.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
 #include "leat/base/internal/sanitizers.hpp"
+#include "support/leat_test.hpp"
 
 namespace asio_operation_memory_test {
 
-using namespace std::chrono_literals;
 using asio::ip::tcp;
-using leat::task;
 using leat::use_task;
 using local_socket = asio::local::stream_protocol::socket;
 

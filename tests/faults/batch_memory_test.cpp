@@ -1,17 +1,11 @@
 // Batches in the memory of earlier ones need no allocation.
 
-#include <cstddef>
 #include <tuple>
-#include <utility>
-#include <vector>
-
-#include <catch2/catch.hpp>
 
 #include "faults/failing_allocations.hpp"
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/task_group.hpp"
 #include "leat/base/internal/sanitizers.hpp"
 #include "queue/operation/queue_tasks.hpp"
+#include "support/leat_test.hpp"
 
 namespace batch_memory_test {
 

@@ -5,33 +5,20 @@
 // checkpoint as it was saved.
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <catch2/catch.hpp>
 
 #include "faults/damage_effort.hpp"
 #include "faults/damaged_files.hpp"
-#include "leat/async/loop/block_on.hpp"
-#include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
 #include "leat/codec/checkpoint/checkpoint_state.hpp"
 #include "leat/train/checkpoint/checkpoint_directory.hpp"
 #include "leat/train/checkpoint/saver.hpp"
-#include "support/outcome_of.hpp"
-#include "support/refusal.hpp"
+#include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
 namespace checkpoint_damage_test {
 
 using leat::checkpoint_state;
-using leat::errc;
 using leat::saver;
-using leat::task;
 using leat_test::outcome;
 using namespace leat_test::damaged;
 using names = std::vector<std::string>;

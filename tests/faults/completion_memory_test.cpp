@@ -3,13 +3,8 @@
 // started always delivers its completion.
 
 #include <atomic>
-#include <cstddef>
 #include <future>
-#include <memory>
 #include <new>
-#include <optional>
-#include <system_error>
-#include <utility>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/bind_allocator.hpp>
@@ -18,11 +13,11 @@
 #include <asio/post.hpp>
 #include <asio/strand.hpp>
 #include <asio/thread_pool.hpp>
-#include <catch2/catch.hpp>
 
 #include "faults/failing_allocations.hpp"
 #include "leat/queue/completion_tokens.hpp"
 #include "leat/queue/fifo_queue.hpp"
+#include "support/leat_test.hpp"
 
 namespace completion_memory_test {
 

@@ -2,34 +2,22 @@
 // damage and, if the caller asks for them, the intact events after it. It never returns an event
 // that was not written, and it reports every damage.
 
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
 #include "faults/damage_effort.hpp"
 #include "faults/damaged_files.hpp"
-#include "leat/async/loop/block_on.hpp"
-#include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
 #include "leat/codec/event/event.hpp"
 #include "leat/train/summary/event_reader.hpp"
 #include "support/effort.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_bytes.hpp"
-#include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
 namespace event_damage_test {
 
 using leat::corruption_policy;
-using leat::errc;
 using leat::event_record;
 using leat::event_run;
 using leat::event_series;
-using leat_test::contains;
 using namespace leat_test::damaged;
 
 struct sample {

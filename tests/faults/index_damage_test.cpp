@@ -2,30 +2,17 @@
 // such file and returns no offset. With corrected checksums, decoding either refuses a damaged file
 // or returns an index whose records fill a file.
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
 #include "faults/damage_effort.hpp"
 #include "faults/damaged_files.hpp"
-#include "leat/async/loop/block_on.hpp"
-#include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
 #include "leat/io/index/tfrecord_index_file.hpp"
-#include "support/outcome_of.hpp"
-#include "support/refusal.hpp"
+#include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
 namespace index_damage_test {
 
-using leat::errc;
 using leat::tfrecord_index;
-using leat_test::contains;
 using leat_test::outcome;
 using namespace leat_test::damaged;
 

@@ -1,21 +1,10 @@
 // Reads and writes files with the n-th allocation failing.
 
-#include <cstddef>
-#include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <new>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include <catch2/catch.hpp>
 
 #include "faults/failing_allocations.hpp"
-#include "leat/async/loop/block_on.hpp"
-#include "leat/base/error.hpp"
 #include "leat/codec/checksum/epoch_fingerprint.hpp"
 #include "leat/input/filename_queue_reader.hpp"
 #include "leat/io/index/indexed_reader.hpp"
@@ -26,12 +15,12 @@
 #include "leat/io/writer/tfrecord_writer.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/sim/world/world.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_files.hpp"
 #include "support/temp_dir.hpp"
 
 namespace io_allocation_test {
 
-using leat::task;
 using leat_test::fail_each_allocation;
 
 task<> file_program(std::string path) {

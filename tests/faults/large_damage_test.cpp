@@ -7,24 +7,16 @@
 // every n-th place of them and flips different bits of consecutive bytes.
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
 #include <type_traits>
-#include <utility>
-
-#include <catch2/catch.hpp>
 
 #include "faults/damage_effort.hpp"
 #include "faults/damaged_files.hpp"
-#include "leat/async/loop/block_on.hpp"
+#include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
 namespace large_damage_test {
 
 using leat::compression;
-using leat::task;
 using namespace leat_test::damaged;
 using outcome = leat_test::read_outcome;
 

@@ -1,22 +1,15 @@
 // Crafted files that demand more memory than exists: false lengths, and data that inflates to a
 // thousand times its size. The error states the limit, and no memory is allocated for missing data.
 
-#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include <catch2/catch.hpp>
 #include <malloc.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "leat/async/loop/block_on.hpp"
-#include "leat/base/error.hpp"
 #include "leat/base/internal/sanitizers.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
 #include "leat/codec/tfrecord/tfrecord.hpp"
@@ -25,17 +18,14 @@
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/io/reader/whole_file_reader.hpp"
-#include "support/child_process.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_bytes.hpp"
 #include "support/records/zlib_oracle.hpp"
-#include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
 namespace memory_limits_test {
 
 using leat::compression;
-using leat::task;
-using leat_test::contains;
 using leat_test::header_of;
 
 constexpr std::uint64_t exbibyte = std::uint64_t{1} << 60;

@@ -4,21 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <thread>
-#include <utility>
-
-#include <catch2/catch.hpp>
 
 #include "faults/failing_allocations.hpp"
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/this_task.hpp"
 #include "leat/base/internal/sanitizers.hpp"
 #include "leat/base/random.hpp"
 #include "leat/codec/example/example_builder.hpp"
@@ -29,13 +17,12 @@
 #include "leat/io/writer/tfrecord_writer.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "support/effort.hpp"
-#include "support/refusal.hpp"
+#include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
 namespace pipeline_memory_test {
 
 using leat::dtype;
-using leat::task;
 using leat_test::alive_bytes;
 using leat_test::made;
 using leat_test::most_bytes;

@@ -3,23 +3,17 @@
 // the end. A format with checksums never returns a wrong record.
 
 #include <algorithm>
-#include <cstddef>
-#include <string>
 #include <type_traits>
-#include <utility>
-
-#include <catch2/catch.hpp>
 
 #include "faults/damaged_files.hpp"
-#include "leat/async/loop/block_on.hpp"
 #include "support/effort.hpp"
+#include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
 namespace reader_damage_test {
 
 using leat::compression;
 using namespace leat_test::damaged;
-using leat::task;
 using outcome = leat_test::read_outcome;
 
 // Flips a part of the bits if each takes long, and different bits of consecutive bytes.

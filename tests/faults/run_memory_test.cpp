@@ -1,25 +1,16 @@
 // run() without memory: it ends with 1 and one line, and leaks nothing.
 
-#include <chrono>
 #include <cstdio>
 #include <fcntl.h>
 #include <new>
 #include <sstream>
-#include <stdexcept>
-#include <string>
 #include <unistd.h>
 
-#include <catch2/catch.hpp>
-
 #include "faults/failing_allocations.hpp"
-#include "leat/async/loop/run.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
+#include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
 namespace run_memory_test {
-
-using leat::task;
 
 // Writes standard error to a file during its lifetime.
 class redirected_errors {

@@ -1,23 +1,11 @@
 // Tasks that are spawned and joined need no memory but their frames, which are recycled.
 
-#include <cstddef>
-#include <utility>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
 #include "faults/failing_allocations.hpp"
-#include "leat/async/async_generator.hpp"
-#include "leat/async/for_each_concurrent.hpp"
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/when_all.hpp"
-#include "leat/async/when_any.hpp"
 #include "leat/base/internal/sanitizers.hpp"
+#include "support/leat_test.hpp"
 
 namespace scope_memory_test {
 
-using leat::task;
 using leat_test::made;
 
 #if !LEAT_ASAN  // whose build of the library does not recycle frames

@@ -1,28 +1,17 @@
 // Operations on primitives allocate nothing in steady state, with and without a wait.
 
-#include <chrono>
-#include <cstddef>
 #include <new>
-#include <system_error>
 
 #include <asio/bind_executor.hpp>
 #include <asio/io_context.hpp>
-#include <catch2/catch.hpp>
 
 #include "faults/failing_allocations.hpp"
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
 #include "leat/base/internal/sanitizers.hpp"
 #include "leat/sync.hpp"
+#include "support/leat_test.hpp"
 
 namespace sync_memory_test {
 
-using namespace std::chrono_literals;
-using leat::task;
-using leat::task_group;
 using leat_test::made;
 
 #if !LEAT_ASAN  // whose build of the library does not recycle frames

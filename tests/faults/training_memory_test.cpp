@@ -1,27 +1,20 @@
 // Trains, saves and reports while the n-th allocation fails. The training ends with that error and
 // closes everything. The next session resumes from an intact checkpoint.
 
-#include <cstddef>
-#include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <functional>
-#include <string>
 #include <thread>
 
-#include <catch2/catch.hpp>
-
 #include "faults/failing_allocations.hpp"
-#include "leat/async/loop/block_on.hpp"
 #include "leat/train/monitored/monitored_session.hpp"
 #include "leat/train/summary/event_reader.hpp"
 #include "leat/train/summary/event_writer.hpp"
 #include "support/effort.hpp"
+#include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
 namespace training_memory_test {
-
-using leat::task;
 
 constexpr std::int64_t steps = 2;
 

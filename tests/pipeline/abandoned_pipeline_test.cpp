@@ -1,35 +1,19 @@
 // Pipelines that are destroyed while they run: the loop around next() throws, or ends early.
 
 #include <atomic>
-#include <chrono>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <string_view>
 #include <thread>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/read_queue.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/sim/world/world.hpp"
 #include "pipeline/lines_pipeline.hpp"
-#include "support/error_of.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
 #include "support/temp_dir.hpp"
 
 namespace abandoned_pipeline_test {
 
-using leat::task;
-using leat_test::error_of;
 using leat_test::text_of;
 using leat_test::texts;
 using std::chrono::milliseconds;

@@ -1,11 +1,5 @@
 // Each function of a pipeline accepts each kind of callable.
 
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "leat/async/loop/block_on.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/read_queue.hpp"
 #include "leat/queue/fifo_queue.hpp"
@@ -13,8 +7,6 @@
 #include "support/leat_test.hpp"
 
 namespace pipeline_callables_test {
-
-using leat::task;
 
 struct word {
   std::string text;

@@ -4,34 +4,21 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdint>
 #include <map>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <string_view>
 #include <thread>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/loop/runtime.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
 #include "leat/pipeline/read_indexed.hpp"
 #include "pipeline/lines_pipeline.hpp"
 #include "support/leat_test.hpp"
 #include "support/records/record_bytes.hpp"
-#include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
 namespace pipeline_test {
 
 using leat::line_reader;
 using leat::ordering;
-using leat::task;
-using leat_test::contains;
 using leat_test::lines_of;
 using leat_test::read_all;
 using leat_test::text_of;

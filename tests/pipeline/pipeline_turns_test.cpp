@@ -1,27 +1,14 @@
 // The turns of other tasks while a pipeline never waits for its input.
 
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <exception>
-#include <string>
-#include <utility>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
 #include "pipeline/lines_pipeline.hpp"
 #include "support/effort.hpp"
+#include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
 namespace pipeline_turns_test {
-
-using leat::task;
 
 // One file that is completely in the page cache. Reading it takes longer than a task's turn.
 constexpr std::uint64_t lines = leat_test::scaled_count(2'000'000);

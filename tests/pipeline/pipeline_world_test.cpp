@@ -1,18 +1,7 @@
 // Pipelines in simulated worlds: the order, stops at any time, and the tasks that are awaited.
 
 #include <algorithm>
-#include <chrono>
-#include <cstdint>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "leat/coordination/coordinator.hpp"
 #include "leat/input/range_input_producer.hpp"
 #include "leat/pipeline/read_queue.hpp"
@@ -20,14 +9,11 @@
 #include "leat/sim/world/world.hpp"
 #include "pipeline/lines_pipeline.hpp"
 #include "support/leat_test.hpp"
-#include "support/refusal.hpp"
 
 namespace pipeline_world_test {
 
 using leat::line_reader;
 using leat::ordering;
-using leat::task;
-using leat_test::contains;
 using leat_test::lines_of;
 using leat_test::text_of;
 using leat_test::texts;

@@ -1,26 +1,15 @@
 // The turns of other tasks while stages consume input that is in memory and yield few elements.
 
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/read_queue.hpp"
 #include "leat/queue/fifo_queue.hpp"
+#include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 #include "support/turns.hpp"
 
 namespace stage_turns_test {
 
-using leat::task;
 using leat_test::ready_task;
 using leat_test::slow_call;
 

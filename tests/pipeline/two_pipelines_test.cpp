@@ -1,11 +1,7 @@
 // Several concurrent pipelines, such as training and evaluation, with or without a common
 // coordinator.
 
-#include <cstdint>
 #include <map>
-#include <optional>
-#include <string>
-#include <utility>
 
 #include "leat/coordination/coordinator.hpp"
 #include "leat/input/range_input_producer.hpp"

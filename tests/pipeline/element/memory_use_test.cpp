@@ -1,31 +1,15 @@
 #include "leat/pipeline/element/detail/memory_use.hpp"
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/block_on.hpp"
-#include "leat/base/error.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/stage/detail/prefetch_throttle.hpp"
-#include "support/refusal.hpp"
+#include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
 namespace memory_use_test {
 
-using leat::errc;
-using leat::task;
 using leat::detail::memory_use;
-using leat_test::contains;
-using leat_test::refusal;
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 

@@ -1,14 +1,5 @@
 #include "leat/pipeline/element/detail/row_memory.hpp"
 
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
 #include "pipeline/resuming.hpp"
 
 namespace row_memory_test {

@@ -1,16 +1,10 @@
 #include "leat/pipeline/element/detail/shuffle_slot.hpp"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <string_view>
-
-#include <catch2/catch.hpp>
 
 #include "leat/pipeline/element/detail/row_positions.hpp"
 #include "leat/pipeline/element/owned_batch.hpp"
+#include "support/leat_test.hpp"
 
 namespace shuffle_slot_test {
 

@@ -3,30 +3,21 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <functional>
 
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
 #include "leat/pipeline/metrics/stage_metrics.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/sim/world/world.hpp"
 #include "pipeline/lines_pipeline.hpp"
 #include "support/effort.hpp"
 #include "support/leat_test.hpp"
-#include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
 namespace describe_bottleneck_test {
 
-using namespace std::chrono_literals;
 using leat::stage_metrics;
 using leat::stage_wait_timer;
-using leat::task;
 using leat::sim::world;
-using leat_test::contains;
 using numbers = leat::fifo_queue<int>;
 
 // The time of each stage per record.

@@ -1,20 +1,13 @@
 // The metrics of the stages of a pipeline, including stages without tasks of their own.
 
 #include <map>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/this_task.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/metrics/prometheus_text.hpp"
 #include "leat/pipeline/metrics/stage_fullness.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/queue/queue_fullness.hpp"
-#include "support/refusal.hpp"
+#include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
 namespace pipeline_metrics_test {
@@ -22,8 +15,6 @@ namespace pipeline_metrics_test {
 using leat::line_reader;
 using leat::owned_line_batch;
 using leat::stage_metrics;
-using leat::task;
-using leat_test::contains;
 
 // 100 lines of 3 bytes.
 std::string write_lines(const temp_dir& dir) {

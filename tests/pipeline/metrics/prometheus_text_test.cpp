@@ -2,22 +2,15 @@
 
 #include "leat/pipeline/metrics/prometheus_text.hpp"
 
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/queue/random_shuffle_queue.hpp"
 #include "support/leat_test.hpp"
-#include "support/refusal.hpp"
 
 namespace prometheus_text_test {
 
-using namespace std::chrono_literals;
 using leat::prometheus_text;
 using leat::queue_base;
 using leat::stage_metrics;
-using leat::task;
-using leat_test::contains;
 
 struct by_value {
   std::size_t operator()(int i) const { return static_cast<std::size_t>(i); }

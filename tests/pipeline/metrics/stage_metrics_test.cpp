@@ -1,17 +1,13 @@
 #include "leat/pipeline/metrics/stage_metrics.hpp"
 
-#include "leat/async/sleep.hpp"
-#include "leat/async/this_task.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "support/leat_test.hpp"
 
 namespace stage_metrics_test {
 
-using namespace std::chrono_literals;
 using leat::stage_metrics;
 using leat::stage_wait_timer;
 using leat::stage_work_timer;
-using leat::task;
 
 // Waits for an item, or for the queue to be closed.
 task<> wait_for_input(stage_metrics& stage, leat::fifo_queue<int>& queue) {

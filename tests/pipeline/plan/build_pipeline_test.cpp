@@ -2,23 +2,13 @@
 
 #include "leat/pipeline/plan/build_pipeline.hpp"
 
-#include <cstdint>
 #include <map>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/block_on.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/codec/example/example_builder.hpp"
 #include "pipeline/plan/plans.hpp"
 #include "pipeline/resuming.hpp"
-#include "support/error_of.hpp"
 #include "support/records/record_bytes.hpp"
-#include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
 namespace build_pipeline_test {
@@ -27,7 +17,6 @@ using leat::batch_stage_options;
 using leat::file_source;
 using leat::pipeline_plan;
 using leat::planned_batch;
-using leat_test::contains;
 using leat_test::framed;
 using leat_test::plan_of;
 using leat_test::texts;

@@ -2,15 +2,9 @@
 
 #include "leat/pipeline/plan/plan_error.hpp"
 
-#include <string>
-#include <vector>
-
-#include <catch2/catch.hpp>
-
 #include "leat/pipeline/plan/build_pipeline.hpp"
 #include "pipeline/plan/plans.hpp"
-#include "support/error_of.hpp"
-#include "support/refusal.hpp"
+#include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
 namespace plan_errors_test {
@@ -21,8 +15,6 @@ using leat::example_stage_options;
 using leat::pipeline_plan;
 using leat::plan_error;
 using leat::shuffle_stage_options;
-using leat_test::contains;
-using leat_test::error_of;
 using leat_test::plan_of;
 
 // Returns "PART OPTION: MESSAGE" of each error.

@@ -3,16 +3,10 @@
 #include "leat/pipeline/plan/planned_batch.hpp"
 
 #include <array>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include <catch2/catch.hpp>
 
 #include "leat/base/bytes.hpp"
 #include "leat/tensor/tensor.hpp"
+#include "support/leat_test.hpp"
 
 namespace planned_batch_test {
 

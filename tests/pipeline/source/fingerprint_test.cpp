@@ -2,13 +2,7 @@
 // threads: the recorded fingerprints of some orders.
 
 #include <algorithm>
-#include <string>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/loop/runtime.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/base/random.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
@@ -19,11 +13,10 @@
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/queue/random_shuffle_queue.hpp"
 #include "leat/sim/world/world.hpp"
+#include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
 namespace fingerprint_test {
-
-using leat::task;
 
 // Depends on the order.
 class fingerprint {

@@ -3,17 +3,7 @@
 #include "leat/pipeline/source/detail/position_reader.hpp"
 
 #include <algorithm>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
@@ -21,16 +11,14 @@
 #include "leat/io/writer/tfrecord_writer.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/effort.hpp"
+#include "support/leat_test.hpp"
 #include "support/records/record_files.hpp"
-#include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
 namespace position_reader_test {
 
-using leat::task;
 using leat::detail::origin;
 using leat::sim::world;
-using leat_test::contains;
 using leat_test::texts;
 
 // Of the file "/data".

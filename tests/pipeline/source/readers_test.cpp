@@ -1,38 +1,23 @@
 // Files that tasks read ahead: the stream, its states, its reports and its errors equal those of
 // files that the requesting task reads.
 
-#include <chrono>
-#include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "leat/io/reader/quarantine_log.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/io/reader/whole_file_reader.hpp"
 #include "leat/sim/world/world.hpp"
 #include "pipeline/resuming.hpp"
-#include "support/refusal.hpp"
 
 namespace readers_test {
 
 using leat::line_reader;
-using leat::task;
 using leat::tfrecord_reader;
 using leat_test::check_resuming;
-using leat_test::contains;
 using leat_test::go_on;
 using leat_test::lines_of;
 using leat_test::read_all;
 using leat_test::read_and_save;
-using leat_test::refusal;
 using leat_test::text_of;
 using leat_test::text_of_record;
 using leat_test::texts;

@@ -1,18 +1,9 @@
 // Positions of records in their files: rows have them, and errors of decoders in pipelines name
 // them.
 
-#include <cstdint>
 #include <filesystem>
 #include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/loop/runtime.hpp"
 #include "leat/codec/csv/csv_decoder.hpp"
 #include "leat/codec/example/decode_json_example.hpp"
 #include "leat/codec/example/example_builder.hpp"
@@ -22,7 +13,7 @@
 #include "leat/io/writer/tfrecord_writer.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/read_indexed.hpp"
-#include "support/refusal.hpp"
+#include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
 namespace record_places_test {
@@ -32,7 +23,6 @@ using leat::dtype;
 using leat::line_reader;
 using leat::owned_line_batch;
 using leat::owned_record_batch;
-using leat::task;
 using leat::tfrecord_reader;
 using texts = std::vector<std::string>;
 

@@ -1,13 +1,7 @@
 // Pipelines with random stages, saved at random positions: they continue as they were, or with any
 // number of ranks.
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "input/few_files.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"

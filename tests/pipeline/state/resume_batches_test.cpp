@@ -2,33 +2,20 @@
 // this rank or in another, and the results that were received are not repeated.
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "input/few_files.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/pipeline/read_indexed.hpp"
 #include "pipeline/saved_stages.hpp"
 #include "pipeline/source/dealing.hpp"
-#include "support/error_of.hpp"
-#include "support/refusal.hpp"
 
 namespace resume_batches_test {
 
-using leat::errc;
 using leat_test::change_batches;
 using leat_test::change_begun;
 using leat_test::check_dealing_everywhere;
 using leat_test::check_resuming;
-using leat_test::contains;
 using leat_test::contents;
-using leat_test::error_of;
 using leat_test::few_files;
 using leat_test::go_on;
 using leat_test::go_on_with;

@@ -1,31 +1,18 @@
 // Pipelines of several ranks whose stages hold elements, or have delivered some results of an
 // element. Another number of ranks continues with the rest of all of them, each element once.
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <semaphore>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "input/few_files.hpp"
-#include "leat/async/loop/runtime.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "pipeline/saved_stages.hpp"
 #include "pipeline/source/dealing.hpp"
-#include "support/error_of.hpp"
-#include "support/refusal.hpp"
 
 namespace resume_held_test {
 
-using leat::errc;
 using leat_test::check_dealing_everywhere;
 using leat_test::check_resuming;
-using leat_test::contains;
 using leat_test::contents;
-using leat_test::error_of;
 using leat_test::few_files;
 using leat_test::go_on;
 using leat_test::go_on_with;

@@ -3,24 +3,16 @@
 #include "leat/pipeline/read_indexed.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <string>
 
 #include "pipeline/source/dealing.hpp"
-#include "support/error_of.hpp"
-#include "support/refusal.hpp"
 
 namespace resume_indexed_test {
 
-using leat::errc;
 using leat_test::check_dealing_everywhere;
 using leat_test::check_resuming;
-using leat_test::contains;
 using leat_test::contents;
-using leat_test::error_of;
 using leat_test::go_on;
 using leat_test::go_on_with;
 using leat_test::join_rows;

@@ -1,12 +1,7 @@
 // Pipelines that are restored from crafted states with a valid checksum. Impossible states are
 // rejected with the name of the stage, before anything is read or allocated for them.
 
-#include <cstdint>
 #include <functional>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "leat/base/bytes.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
@@ -15,17 +10,11 @@
 #include "leat/pipeline/source/detail/indexed_state.hpp"
 #include "pipeline/resuming.hpp"
 #include "pipeline/saved_stages.hpp"
-#include "support/error_of.hpp"
-#include "support/refusal.hpp"
 
 namespace resume_made_up_test {
 
-using leat::errc;
-using leat::task;
 using leat_test::change_begun;
 using leat_test::change_files;
-using leat_test::contains;
-using leat_test::error_of;
 using leat_test::lines_of;
 using leat_test::read_and_save;
 using leat_test::stages_of;

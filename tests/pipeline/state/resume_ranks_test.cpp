@@ -1,26 +1,16 @@
 // Saved pipelines of several ranks: another number of ranks continues, or is rejected.
 
 #include <algorithm>
-#include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/pipeline/read_indexed.hpp"
 #include "pipeline/source/dealing.hpp"
 #include "support/effort.hpp"
-#include "support/error_of.hpp"
-#include "support/refusal.hpp"
 
 namespace resume_ranks_test {
 
-using leat::errc;
 using leat_test::check_dealing;
-using leat_test::contains;
-using leat_test::error_of;
 using leat_test::go_on;
 using leat_test::go_on_with;
 using leat_test::join_rows;

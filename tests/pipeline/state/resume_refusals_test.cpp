@@ -1,12 +1,6 @@
 // Saved and restored pipelines: rejected states, and the errors at the end.
 
-#include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "leat/io/backend/descriptor_path.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
@@ -16,15 +10,9 @@
 #include "leat/queue/fifo_queue.hpp"
 #include "pipeline/resuming.hpp"
 #include "pipeline/saved_stages.hpp"
-#include "support/error_of.hpp"
-#include "support/refusal.hpp"
 
 namespace resume_refusals_test {
 
-using leat::errc;
-using leat::task;
-using leat_test::contains;
-using leat_test::error_of;
 using leat_test::go_on;
 using leat_test::lines_of;
 using leat_test::read_all;

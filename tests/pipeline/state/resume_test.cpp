@@ -1,13 +1,6 @@
 // Saved and restored pipelines: from every element on, the stream continues without a difference.
 
 #include <algorithm>
-#include <cstdint>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "leat/io/reader/csv_reader.hpp"
 #include "leat/io/reader/fixed_length_reader.hpp"
@@ -16,7 +9,6 @@
 #include "leat/pipeline/read_indexed.hpp"
 #include "pipeline/resuming.hpp"
 #include "pipeline/saved_stages.hpp"
-#include "support/refusal.hpp"
 
 namespace resume_test {
 

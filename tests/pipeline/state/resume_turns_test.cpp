@@ -1,22 +1,14 @@
 // A restore lets other tasks run meanwhile, and a stop ends it.
 
 #include <algorithm>
-#include <cstddef>
 #include <functional>
-#include <string>
 
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/pipeline/read_indexed.hpp"
 #include "pipeline/resuming.hpp"
-#include "support/error_of.hpp"
 
 namespace resume_turns_test {
 
-using leat::errc;
-using leat::task;
-using leat_test::error_of;
 using leat_test::go_on;
 using leat_test::read_and_save;
 using leat_test::texts;

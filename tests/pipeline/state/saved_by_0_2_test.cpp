@@ -2,13 +2,6 @@
 
 #include "pipeline/state/saved_by_0_2.hpp"
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "base/text/base64.hpp"
 #include "fuzz/saved_pipelines.hpp"
 #include "leat/io/reader/csv_reader.hpp"
