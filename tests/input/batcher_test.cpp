@@ -25,11 +25,17 @@ struct counter {
 template <class Batcher>
 task<std::vector<std::vector<int>>> batches_of(Batcher& b) {
   std::vector<std::vector<int>> all;
-  for (;;) {
-    auto batch = co_await b.next();
-    if (!batch) break;
-    all.push_back(std::move(*batch));
-  }
+  while (auto batch = co_await b.next()) all.push_back(std::move(*batch));
+  co_return all;
+}
+
+// Runs the sources to their end.
+template <class Batcher>
+task<std::vector<std::vector<int>>> run_to_end(Batcher& b) {
+  leat::coordinator coord;
+  b.start(coord);
+  auto all = co_await batches_of(b);
+  co_await coord.join();
   co_return all;
 }
 
@@ -37,10 +43,7 @@ LEAT_TEST("batcher: items in order, the last batch may be smaller") {
   leat::batcher<int> b({.batch_size = 4, .capacity = 3});
   counter c{10};
   b.add([&] { return c.step(b.queue()); });
-  leat::coordinator coord;
-  b.start(coord);
-  const auto all = co_await batches_of(b);
-  co_await coord.join();
+  const auto all = co_await run_to_end(b);
   CHECK(all == std::vector<std::vector<int>>{{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9}});
   CHECK(b.dropped() == 0);
 }
@@ -49,10 +52,7 @@ LEAT_TEST("batcher: counts the items that it drops at the end") {
   leat::batcher<int> b({.batch_size = 4, .remainder = leat::batch_remainder::drop});
   counter c{10};
   b.add([&] { return c.step(b.queue()); });
-  leat::coordinator coord;
-  b.start(coord);
-  const auto all = co_await batches_of(b);
-  co_await coord.join();
+  const auto all = co_await run_to_end(b);
   CHECK(all.size() == 2);
   CHECK(b.dropped() == 2);
 }
@@ -62,10 +62,7 @@ LEAT_TEST("shuffle_batcher: every item once, not in order, from several operatio
       {.batch_size = 8, .capacity = 32, .min_after_dequeue = 16, .seed = 1});
   std::vector<counter> counters(3, counter{100});
   for (auto& c : counters) b.add([&b, &c] { return c.step(b.queue()); });
-  leat::coordinator coord;
-  b.start(coord);
-  const auto batches = co_await batches_of(b);
-  co_await coord.join();
+  const auto batches = co_await run_to_end(b);
   std::vector<int> all;
   for (const auto& batch : batches) all.insert(all.end(), batch.begin(), batch.end());
   CHECK_FALSE(std::is_sorted(all.begin(), all.end()));
@@ -149,11 +146,8 @@ LEAT_TEST("batcher: a started source may take longer than 60 s") {
     co_await leat::sleep_for(std::chrono::seconds(100));
     co_return co_await c.step(b.queue());
   });
-  leat::coordinator coord;
-  b.start(coord);
-  const std::vector<std::vector<int>> expected{{0, 1}};
-  CHECK(co_await batches_of(b) == expected);
-  co_await coord.join();
+  const auto all = co_await run_to_end(b);
+  CHECK(all == std::vector<std::vector<int>>{{0, 1}});
 }
 
 }  // namespace batcher_test

@@ -60,11 +60,7 @@ class input {
 
   // Pops examples until the queue ends.
   task<> train() {
-    for (;;) {
-      auto line = co_await examples.pop();
-      if (!line) break;
-      ++trained[*line];
-    }
+    while (auto line = co_await examples.pop()) ++trained[*line];
   }
 
   names paths;
@@ -242,15 +238,9 @@ TEST_CASE("clean shutdown: a foreign `cancelled` is not the end of the input") {
     });
     leat::coordinator coord;
     runner.start(coord);
-    errc consumer = {};
-    try {
-      while (co_await queue.pop()) {
-      }
-    } catch (const leat::failure& e) {
-      consumer = static_cast<errc>(e.code().value());
-    }
+    const std::error_code consumer = co_await code_of(queue.pop());
+    REQUIRE((consumer == errc::cancelled));
     const bool failed = co_await throws<leat::failure>(coord.join());
-    REQUIRE(consumer == errc::cancelled);
     REQUIRE(failed);
   });
 }

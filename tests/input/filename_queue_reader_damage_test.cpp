@@ -20,15 +20,14 @@ leat::line_reader_options skip_files() {
 }
 
 LEAT_WORLD_TEST("filename_queue_reader: an invalid option is not reported as a corrupt file") {
-  for (const char* name : {"/a", "/b", "/c"}) w.files().write_file(name, "one\n");
   names_queue q(9);
-  co_await fill(q, "/a /b /c");
+  co_await write_and_fill(w, q, "/a /b /c", "one\n");
   leat::line_reader_options options = skip_files();
   options.max_line_size = 0;
   lines reader(q, options);
   for (int i = 0; i < 2; ++i) {
-    const std::string said = co_await error_of_read(reader, errc::invalid_argument);
-    CHECK(contains(said, "/a: max_line_size is 0, must be 1 or more"));
+    CHECK(contains(co_await error_of_read(reader, errc::invalid_argument),
+                   "/a: max_line_size is 0, must be 1 or more"));
   }
   CHECK(reader.reports() == 0);
   CHECK(q.size() == 2);
@@ -55,15 +54,14 @@ TEST_CASE("filename_queue_reader: a file waits until there are descriptors") {
   for (const leat::line_reader_options& options : {leat::line_reader_options{}, skip_files()}) {
     in_world(
         [&](world& w) -> task<> {
-          for (const char* name : {"/a", "/b", "/other"}) w.files().write_file(name, "one\n");
+          w.files().write_file("/other", "one\n");
           names_queue q(9);
-          co_await fill(q, "/a /b");
+          co_await write_and_fill(w, q, "/a /b", "one\n");
           lines reader(q, options);
           leat::file other = co_await leat::file::open("/other", leat::open_mode::read);
           leat::file another = co_await leat::file::open("/other", leat::open_mode::read);
           for (int i = 0; i < 2; ++i) {
-            const std::string said = co_await error_of_read(reader, errc::resource_exhausted);
-            CHECK(contains(said, "/a"));
+            CHECK(contains(co_await error_of_read(reader, errc::resource_exhausted), "/a"));
           }
           co_await other.close();
           co_await another.close();
@@ -93,14 +91,11 @@ struct large_reader : leat::line_reader {
 };
 
 LEAT_WORLD_TEST("filename_queue_reader: a file waits until there is memory") {
-  w.files().write_file("/a", "one\n");
   names_queue q(9);
-  co_await fill(q, "/a");
+  co_await write_and_fill(w, q, "/a", "one\n");
   leat::filename_queue_reader<large_reader> reader(q, skip_files());
   large_reader::missing = 2;
-  for (int i = 0; i < 2; ++i) {
-    CHECK(co_await throws<std::bad_alloc>(reader.read()));
-  }
+  for (int i = 0; i < 2; ++i) CHECK(co_await throws<std::bad_alloc>(reader.read()));
   CHECK(co_await next_key(reader) == "/a:1");
   CHECK(reader.reports() == 0);
 }
@@ -122,9 +117,8 @@ struct keyless_reader : leat::line_reader {
 };
 
 LEAT_WORLD_TEST("filename_queue_reader: read_up_to loses no record if memory runs out") {
-  w.files().write_file("/a", "0\n1\n2\n3\n4\n5\n6\n7\n");
   names_queue q(9);
-  co_await fill(q, "/a");
+  co_await write_and_fill(w, q, "/a", "0\n1\n2\n3\n4\n5\n6\n7\n");
   leat::line_reader_options options;
   options.read.chunk_size = 4;
   leat::filename_queue_reader<keyless_reader> reader(q, options);
@@ -150,9 +144,8 @@ TEST_CASE("filename_queue_reader: a stop ends read_up_to and does not affect the
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     in_world(
         [&](world& w) -> task<> {
-          w.files().write_file("/a", tfrecord_file(20));
           names_queue q(1);
-          co_await fill(q, "/a");
+          co_await write_and_fill(w, q, "/a", tfrecord_file(20));
           leat::tfrecord_reader_options options;
           options.read.chunk_size = 60;
           tfrecords reader(q, options);
@@ -189,13 +182,6 @@ LEAT_WORLD_TEST("filename_queue_reader: skips names that no file can have") {
   CHECK(reader.reports() == 2);
 }
 
-// Returns three records, of which the second is damaged.
-std::string damaged_file() {
-  std::string bytes = tfrecord_file(3);
-  bytes[30] ^= 1;
-  return bytes;
-}
-
 leat::tfrecord_reader_options at_most(std::uint64_t reports) {
   leat::tfrecord_reader_options options;
   options.corruption.policy = leat::corruption_policy::resync;
@@ -203,16 +189,16 @@ leat::tfrecord_reader_options at_most(std::uint64_t reports) {
   return options;
 }
 
-TEST_CASE("filename_queue_reader: max_reports continues to count after a restore") {
-  for (int taken = 1; taken <= 5; ++taken) {
+TEST_CASE("filename_queue_reader: max_reports counts over all files, and on after a restore") {
+  for (int taken = 0; taken <= 5; ++taken) {  // 0: without a restore
+    CAPTURE(taken);
     in_world([&](world& w) -> task<> {
-      for (const char* name : {"/a", "/b", "/c"}) w.files().write_file(name, damaged_file());
       names_queue q(9);
-      co_await fill(q, "/a /b /c");
+      co_await write_and_fill(w, q, "/a /b /c", damaged_file());
       tfrecords first(q, at_most(2));
       for (int i = 0; i < taken; ++i) CHECK(co_await first.read());
       tfrecords second(q, at_most(2));
-      second.restore_state(first.serialize_state());
+      if (taken > 0) second.restore_state(first.serialize_state());
       CHECK(second.reports() == first.reports());
       CHECK(second.serialize_state() == first.serialize_state());
       for (int i = taken; i < 5; ++i) CHECK(co_await second.read());
@@ -237,16 +223,14 @@ LEAT_WORLD_TEST("filename_queue_reader: missing files count after a restore") {
   lines second(q, options);
   second.restore_state(first.serialize_state());
   CHECK(second.reports() == 1);
-  const std::string said = co_await error_of_read(second, errc::not_found);
-  CHECK(contains(said, "/gone"));
+  CHECK(contains(co_await error_of_read(second, errc::not_found), "/gone"));
 }
 
 TEST_CASE("filename_queue_reader: counts bytes of partial records over all files") {
   for (std::size_t taken = 0; taken <= 5; ++taken) {
     in_world([&](world& w) -> task<> {
-      for (const char* name : {"/a", "/b"}) w.files().write_file(name, "abcdefgh");
       names_queue q(9);
-      co_await fill(q, "/a /b");
+      co_await write_and_fill(w, q, "/a /b", "abcdefgh");
       leat::fixed_length_reader_options options;
       options.record_size = 3;
       leat::filename_queue_reader<leat::fixed_length_reader> first(q, options);
@@ -263,9 +247,8 @@ TEST_CASE("filename_queue_reader: counts bytes of partial records over all files
 
 LEAT_WORLD_TEST("filename_queue_reader: counts the bytes of a tolerated tail") {
   const std::string whole = tfrecord_file(2);
-  w.files().write_file("/a", whole.substr(0, whole.size() - 4));
   names_queue q(9);
-  co_await fill(q, "/a");
+  co_await write_and_fill(w, q, "/a", whole.substr(0, whole.size() - 4));
   leat::tfrecord_reader_options options;
   options.tolerate_truncated_tail = true;
   tfrecords reader(q, options);

@@ -48,9 +48,7 @@ task<names> read_some(std::string path, typename Reader::options_type options) {
   co_await fill(q, path);
   leat::filename_queue_reader<Reader> reader(q, options);
   names all;
-  for (;;) {
-    auto some = co_await reader.read_up_to(4);
-    if (!some) break;
+  while (auto some = co_await reader.read_up_to(4)) {
     for (const keyed_record& r : *some) all.push_back(text_of(r.key, r.position()));
   }
   co_return all;

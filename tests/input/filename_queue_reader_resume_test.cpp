@@ -25,11 +25,7 @@ task<names> read_in_two(std::string files, typename Reader::options_type options
   leat::filename_queue_reader<Reader> second(q, options);
   second.restore_state(first.serialize_state());
   CHECK(second.serialize_state() == first.serialize_state());
-  for (;;) {
-    auto r = co_await second.read();
-    if (!r) break;
-    all.push_back(r->key + "=" + r->value);
-  }
+  while (auto r = co_await second.read()) all.push_back(r->key + "=" + r->value);
   CHECK(second.num_records_produced() == all.size());
   CHECK(second.num_work_units_completed() == 3);
   co_return all;
@@ -94,11 +90,7 @@ void check_stopped_resume(const std::string& content, typename Reader::options_t
     in_world(
         [&](world& w) -> task<> {
           names_queue q(9);
-          for (const char* name : {"/a", "/b", "/c"}) {
-            w.files().write_file(name, content);
-            co_await q.push(name);
-          }
-          q.close();
+          co_await write_and_fill(w, q, "/a /b /c", content);
           names found;
           std::string state;
           for (bool more = true; more;) {
@@ -107,9 +99,7 @@ void check_stopped_resume(const std::string& content, typename Reader::options_t
             task_group group;
             group.spawn(
                 [](leat::filename_queue_reader<Reader>& r, names& out, bool& again) -> task<> {
-                  for (;;) {
-                    auto some = co_await r.read_up_to(2);
-                    if (!some) break;
+                  while (auto some = co_await r.read_up_to(2)) {
                     for (const keyed_record& record : *some) out.push_back(record.key);
                   }
                   again = false;
@@ -147,9 +137,8 @@ TEST_CASE("filename_queue_reader: a state restored in another reader loses and r
 }
 
 LEAT_WORLD_TEST("filename_queue_reader: does not resume in a file that has changed") {
-  w.files().write_file("/a", tfrecord_file(10));
   names_queue q(9);
-  co_await fill(q, "/a");
+  co_await write_and_fill(w, q, "/a", tfrecord_file(10));
   tfrecords first(q);
   static_cast<void>(co_await first.read());
   tfrecords second(q, {}, "the reader");
@@ -169,8 +158,7 @@ LEAT_WORLD_TEST("filename_queue_reader: does not resume in a stream") {
   static_cast<void>(co_await first.read());
   tfrecords second(q, {}, "the reader");
   second.restore_state(first.serialize_state());
-  const std::string said = co_await error_of_read(second, errc::failed_precondition);
-  CHECK(contains(said,
+  CHECK(contains(co_await error_of_read(second, errc::failed_precondition),
                  "the reader: cannot resume in /dev/stdin: the data before offset 24 was read "
                  "from a stream, which cannot be read again"));
 }
@@ -182,9 +170,7 @@ task<> read_single(tfrecords& reader, names& out, bool& again) {
 }
 
 task<> read_lists(tfrecords& reader, names& out, bool& again) {
-  for (;;) {
-    auto some = co_await reader.read_up_to(4);
-    if (!some) break;
+  while (auto some = co_await reader.read_up_to(4)) {
     for (const keyed_record& record : *some) out.push_back(record.key);
   }
   again = false;
@@ -209,11 +195,7 @@ void check_stopped(task<> (*way)(tfrecords&, names&, bool&)) {
     in_world(
         [&](world& w) -> task<> {
           names_queue q(9);
-          for (const char* name : {"/a", "/b", "/c"}) {
-            w.files().write_file(name, tfrecord_file(6));
-            co_await q.push(name);
-          }
-          q.close();
+          co_await write_and_fill(w, q, "/a /b /c", tfrecord_file(6));
           leat::tfrecord_reader_options options;
           options.read.chunk_size = 60;
           tfrecords reader(q, options);

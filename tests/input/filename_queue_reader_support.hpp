@@ -10,6 +10,7 @@
 #include "leat/io/reader/whole_file_reader.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/leat_test.hpp"
+#include "support/records/record_bytes.hpp"
 
 // Common parts of the tests of filename_queue_reader.
 namespace filename_queue_reader_test {
@@ -37,12 +38,32 @@ inline void in_world(std::function<task<>(world&)> body, std::uint64_t seed = 1,
   TEST_CASE(name) { in_world(body); }  \
   static task<> body([[maybe_unused]] world& w)
 
+inline std::string tfrecord_file(int records) {
+  names all;
+  for (int i = 0; i < records; ++i) all.push_back("record " + std::to_string(i));
+  return leat_test::framed(all);
+}
+
 // Pushes names that are separated by spaces. g++ 12 does not compile lists of strings in a
 // statement with a co_await.
 inline task<> fill(names_queue& q, std::string all, bool close = true) {
   std::istringstream words(all);
   for (std::string name; words >> name;) co_await q.push(name);
   if (close) q.close();
+}
+
+// Writes files with these names and the same content, pushes the names, and closes the queue.
+inline task<> write_and_fill(world& w, names_queue& q, std::string all, std::string content) {
+  std::istringstream words(all);
+  for (std::string name; words >> name;) w.files().write_file(name, content);
+  co_await fill(q, std::move(all));
+}
+
+// Returns three records, of which the second is damaged.
+inline std::string damaged_file() {
+  std::string bytes = tfrecord_file(3);
+  bytes[30] ^= 1;
+  return bytes;
 }
 
 template <class Reader>
@@ -59,17 +80,7 @@ task<std::string> next_key(Reader& reader) {
 
 template <class Reader>
 task<std::string> error_of_read(Reader& reader, errc expected) {
-  std::string said = "no error";
-  said = co_await message_of(reader.read(), expected);
-  co_return said;
-}
-
-inline std::string tfrecord_file(int records) {
-  std::vector<std::byte> bytes;
-  for (int i = 0; i < records; ++i) {
-    leat::append_tfrecord(bytes, leat::as_bytes("record " + std::to_string(i)));
-  }
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  co_return co_await message_of(reader.read(), expected);
 }
 
 }  // namespace filename_queue_reader_test

@@ -81,15 +81,7 @@ TEST_CASE("string_input_producer: epochs do not mix in any schedule") {
       string_input_producer p({"a", "b", "c"},
                               {.num_epochs = 50, .seed = here.seed(), .capacity = 2});
       here.add_invariants(p.queue());
-      leat::coordinator coord;
-      p.start(coord, here.thread(1));
-      names out;
-      for (;;) {
-        auto item = co_await p.queue().pop();
-        if (!item) break;
-        out.push_back(std::move(*item));
-      }
-      co_await coord.join();
+      names out = co_await all_of(p, here.thread(1));
       here.clear_invariants();
       REQUIRE(out.size() == 150);
       for (auto at = out.begin(); at != out.end(); at += 3) {
@@ -217,12 +209,7 @@ LEAT_TEST("string_input_producer: a stop ends a waiting push, and queued items d
   CHECK(p.queue().statistics().waiting_pushes == 1);
   coord.request_stop();
   co_await coord.join();
-  names left;
-  for (;;) {
-    auto item = co_await p.queue().pop();
-    if (!item) break;
-    left.push_back(std::move(*item));
-  }
+  const names left = co_await rest_of(p.queue());
   CHECK(left == names{"a", "b"});
 }
 

@@ -10,17 +10,20 @@
 namespace producing {
 using names = std::vector<std::string>;
 
-/// Returns all elements of a producer.
-template <class Producer>
-task<std::vector<typename Producer::value_type>> all_of(Producer& p) {
+/// Returns all elements of a queue.
+template <class Queue>
+task<std::vector<typename Queue::value_type>> rest_of(Queue& queue) {
+  std::vector<typename Queue::value_type> out;
+  while (auto item = co_await queue.pop()) out.push_back(std::move(*item));
+  co_return out;
+}
+
+/// Returns all elements of a producer that runs on this scheduler, or on the current one.
+template <class Producer, class... Scheduler>
+task<std::vector<typename Producer::value_type>> all_of(Producer& p, Scheduler&... on) {
   leat::coordinator coord;
-  p.start(coord);
-  std::vector<typename Producer::value_type> out;
-  for (;;) {
-    auto item = co_await p.queue().pop();
-    if (!item) break;
-    out.push_back(std::move(*item));
-  }
+  p.start(coord, on...);
+  auto out = co_await rest_of(p.queue());
   co_await coord.join();
   co_return out;
 }
@@ -44,11 +47,7 @@ task<end> end_of(Producer& p) {
     e.consumer = f.what();
     e.code = static_cast<errc>(f.code().value());
   }
-  try {
-    co_await coord.join();
-  } catch (const leat::failure& f) {
-    e.coordinator = f.what();
-  }
+  e.coordinator = co_await message_of<leat::failure>(coord.join());
   co_return e;
 }
 

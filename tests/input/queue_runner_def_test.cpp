@@ -21,23 +21,7 @@ queue_runner_def round_trip_definition() {
 }
 
 std::string damage_in(std::string_view bytes) {
-  try {
-    static_cast<void>(queue_runner_def::from_bytes(bytes));
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == errc::data_loss);
-    return e.what();
-  }
-  return {};
-}
-
-std::string said_by(errc expected, const auto& f) {
-  try {
-    f();
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == expected);
-    return e.what();
-  }
-  return {};
+  return refusal([&] { return queue_runner_def::from_bytes(bytes); }, errc::data_loss);
 }
 
 TEST_CASE("queue_runner_def: the bytes are those of the protobuf message") {
@@ -90,7 +74,7 @@ TEST_CASE("queue_runner_def: has the default errors if field 5 is missing") {
 }
 
 TEST_CASE("queue_runner_def: rejects corrupt bytes with the offset of the field") {
-  CHECK(damage_in(from_hex("0a05717565")).find("at offset 0") != std::string::npos);
+  CHECK(contains(damage_in(from_hex("0a05717565")), "at offset 0"));
   const struct {
     const char* hex;
     const char* what;
@@ -119,8 +103,8 @@ TEST_CASE("queue_runner_def: rejects corrupt bytes with the offset of the field"
   std::string deep;
   for (int i = 0; i < 101; ++i) deep += '\x33';
   for (int i = 0; i < 101; ++i) deep += '\x34';
-  CHECK(damage_in(deep).find("groups nested too deeply") != std::string::npos);
-  CHECK(damage_in(deep.substr(1, 200)).empty());
+  CHECK(contains(damage_in(deep), "groups nested too deeply"));
+  CHECK_NOTHROW(queue_runner_def::from_bytes(deep.substr(1, 200)));
 }
 
 TEST_CASE("queue_runner_def: rejects names that are not UTF-8 in both directions") {
@@ -129,9 +113,7 @@ TEST_CASE("queue_runner_def: rejects names that are not UTF-8 in both directions
                                  "\xF0\x8F\x80\x80"s, "\xF4\x90\x80\x80"s, "\xF5\x80\x80\x80"s,
                                  "\xC3"s, "\xE2\x82"s, "\xE2\x28\xA1"s, "a\xF0\x9F\x98!"s}) {
     def.close_op_name = bad;
-    CHECK(said_by(errc::invalid_argument, [&] {
-            static_cast<void>(def.to_bytes());
-          }).find("not UTF-8") != std::string::npos);
+    CHECK_FAILS(errc::invalid_argument, "not UTF-8", def.to_bytes());
     CHECK_FALSE(damage_in("\x0a" + std::string(1, static_cast<char>(bad.size())) + bad).empty());
   }
   for (const std::string& good : {"\xC2\x80"s, "\xE0\xA0\x80"s, "\xED\x9F\xBF"s, "\xEF\xBF\xBF"s,
@@ -203,34 +185,32 @@ TEST_CASE("queue_runner: rejects an unusable definition and names the reason") {
   leat::queue_runner_resolver names;
   names.add_queue(queue);
   names.add_enqueue("enqueue", []() -> task<> { co_return; });
-  const auto said = [&](errc expected, const queue_runner_def& def) {
-    return said_by(expected, [&] { static_cast<void>(make_queue_runner(def, names)); });
-  };
-  const auto has = [](const std::string& text, const char* part) {
-    return text.find(part) != std::string::npos;
-  };
   queue_runner_def def{.queue_name = "queue", .enqueue_op_names = {"one", "two"}};
-  CHECK(has(said(errc::not_found, def), "enqueue operation 'one' is not registered"));
+  CHECK_FAILS(errc::not_found, "enqueue operation 'one' is not registered",
+              make_queue_runner(def, names));
   def.enqueue_op_names = {"enqueue"};
-  CHECK(said(errc::not_found, def).empty());
+  CHECK_NOTHROW(make_queue_runner(def, names));
   def.close_op_name = "shut";
-  CHECK(has(said(errc::not_found, def), "close operation 'shut'"));
+  CHECK_FAILS(errc::not_found, "close operation 'shut'", make_queue_runner(def, names));
   def.close_op_name = "";
   def.cancel_op_name = "drop";
-  CHECK(has(said(errc::not_found, def), "close operation 'drop'"));
+  CHECK_FAILS(errc::not_found, "close operation 'drop'", make_queue_runner(def, names));
   def.cancel_op_name = "";
   def.queue_closed_errors = {errc::out_of_range, static_cast<errc>(17)};
-  CHECK(has(said(errc::invalid_argument, def), "17 in queue_closed_errors is not an error code"));
+  CHECK_FAILS(errc::invalid_argument, "17 in queue_closed_errors is not an error code",
+              make_queue_runner(def, names));
   def.queue_closed_errors = {static_cast<errc>(0)};
-  CHECK(has(said(errc::invalid_argument, def), "0 in queue_closed_errors is not an error code"));
+  CHECK_FAILS(errc::invalid_argument, "0 in queue_closed_errors is not an error code",
+              make_queue_runner(def, names));
   def.enqueue_op_names.clear();
-  CHECK(has(said(errc::invalid_argument, def),
-            "queue_runner_def 'queue': no enqueue operation: add a name"));
+  CHECK_FAILS(errc::invalid_argument, "queue_runner_def 'queue': no enqueue operation: add a name",
+              make_queue_runner(def, names));
   def.queue_name = "other";
   def.enqueue_op_names = {"enqueue"};
-  CHECK(has(said(errc::not_found, def), "queue 'other'"));
+  CHECK_FAILS(errc::not_found, "queue 'other'", make_queue_runner(def, names));
   def.queue_name = "";
-  CHECK(has(said(errc::invalid_argument, def), "no queue name: set queue_name"));
+  CHECK_FAILS(errc::invalid_argument, "no queue name: set queue_name",
+              make_queue_runner(def, names));
 }
 
 TEST_CASE("queue_runner_resolver: rejects a name that is already registered") {
@@ -243,15 +223,14 @@ TEST_CASE("queue_runner_resolver: rejects a name that is already registered") {
   names.add_enqueue("queue", step);  // another kind may use the name
   names.add_close("queue", close);
   CHECK(&names.find_queue("queue") == &queue);
-  CHECK(said_by(errc::already_exists, [&] {
-          names.add_queue(queue);
-        }).starts_with("queue 'queue' is already registered: use a different name"));
-  CHECK_FALSE(said_by(errc::already_exists, [&] { names.add_enqueue("queue", step); }).empty());
-  CHECK_FALSE(said_by(errc::already_exists, [&] { names.add_close("queue", close); }).empty());
-  CHECK(said_by(errc::invalid_argument, [&] {
+  CHECK(refusal([&] { names.add_queue(queue); }, errc::already_exists)
+            .starts_with("queue 'queue' is already registered: use a different name"));
+  CHECK((code_of([&] { names.add_enqueue("queue", step); }) == errc::already_exists));
+  CHECK((code_of([&] { names.add_close("queue", close); }) == errc::already_exists));
+  CHECK(refusal([&] {
           names.add_queue(nameless);
         }).starts_with("queue has no name: register it under a non-empty name"));
-  CHECK_FALSE(said_by(errc::invalid_argument, [&] { names.add_enqueue("", step); }).empty());
+  CHECK((code_of([&] { names.add_enqueue("", step); }) == errc::invalid_argument));
   CHECK_FALSE(names.find_close("").run);
 }
 

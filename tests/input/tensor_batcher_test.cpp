@@ -77,13 +77,10 @@ LEAT_TEST("tensor_batcher: an error keeps its place in that order") {
   leat::coordinator coord;
   b.start(coord);
   batches all;
-  std::string said;
-  try {
+  const auto read = [&]() -> task<> {
     while (auto batch = co_await b.next()) all.push_back(std::move(*batch));
-  } catch (const leat::failure& e) {
-    said = leat_test::without_code_message(e);
-  }
-  CHECK(said == "record 20");
+  };
+  CHECK(co_await own_message_of(read()) == "record 20");
   CHECK(values_of(all) == from_to(0, 20));
   CHECK_THROWS_AS(co_await coord.join(), leat::failure);
 }
@@ -119,22 +116,13 @@ LEAT_TEST("tensor_batcher: without a coordinator an error comes to the consumer 
   b.add(count_to(8, one));
   task_group group;
   b.start(group);
-  std::vector<std::size_t> got;
-  std::string said;
-  try {
+  sizes got;
+  const auto read = [&]() -> task<> {
     while (auto batch = co_await b.next()) got.push_back(batch->rows());
-  } catch (const leat::failure& e) {
-    said = leat_test::without_code_message(e);
-  }
-  CHECK(said == "/data/x is not there");
+  };
+  CHECK(co_await own_message_of(read()) == "/data/x is not there");
   CHECK(got == sizes{6, 2});  // the other source continued to its end
-  std::string joined;
-  try {
-    co_await group.join();
-  } catch (const leat::failure& e) {
-    joined = leat_test::without_code_message(e);
-  }
-  CHECK(joined == said);
+  CHECK(co_await own_message_of(group.join()) == "/data/x is not there");
 }
 
 LEAT_TEST("tensor_batcher: queued elements stay within max_size") {
@@ -147,13 +135,7 @@ LEAT_TEST("tensor_batcher: queued elements stay within max_size") {
   CHECK(budget.statistics().peak > 0);
 
   tensor_batcher small(number_spec(), {.batch_size = 1, .max_weight = 4});
-  errc code{};
-  try {
-    static_cast<void>(co_await small.push(one(1)));
-  } catch (const leat::failure& e) {
-    code = static_cast<errc>(e.code().value());
-  }
-  CHECK(code == errc::resource_exhausted);
+  CHECK((co_await code_of(small.push(one(1))) == errc::resource_exhausted));
 }
 
 LEAT_TEST("tensor_batcher: keeps elements that cannot be batched") {
@@ -165,15 +147,7 @@ LEAT_TEST("tensor_batcher: keeps elements that cannot be batched") {
   CHECK(co_await b.push(tall));
   CHECK(co_await b.push(wide));
   b.close();
-  int refused = 0;
-  for (int i = 0; i < 2; ++i) {
-    try {
-      static_cast<void>(co_await b.next());
-    } catch (const leat::failure& e) {
-      refused += e.code() == errc::invalid_argument ? 1 : 0;
-    }
-  }
-  CHECK(refused == 2);
+  for (int i = 0; i < 2; ++i) CHECK((co_await code_of(b.next()) == errc::invalid_argument));
 }
 
 TEST_CASE("tensor_batcher: accepts elements that threads push") {
@@ -321,12 +295,7 @@ LEAT_TEST("tensor_batcher: accepts a move-only source") {
 
 // Returns the message of next() after its timeout.
 task<std::string> complaint_of(tensor_batcher& b) {
-  try {
-    (void)co_await b.next();
-  } catch (const leat::failure& e) {
-    if (e.code() == errc::deadline_exceeded) co_return leat_test::without_code_message(e);
-  }
-  co_return "";
+  co_return co_await own_message_of(b.next(), errc::deadline_exceeded);
 }
 
 LEAT_TEST("tensor_batcher: fails instead of waiting forever if it has no source") {
@@ -352,12 +321,10 @@ LEAT_TEST("tensor_batcher: patience reports sources that were not started or are
   };
   tensor_batcher b(number_spec(), {.batch_size = 4, .patience = 5s});
   b.add(slow());
-  const std::string unstarted = co_await complaint_of(b);
-  CHECK(contains(unstarted, "start() was never called"));
+  CHECK(contains(co_await complaint_of(b), "start() was never called"));
   leat::coordinator coord;
   b.start(coord);
-  const std::string waiting = co_await complaint_of(b);
-  CHECK(contains(waiting, "sources have not delivered enough"));
+  CHECK(contains(co_await complaint_of(b), "sources have not delivered enough"));
   coord.request_stop();
   co_await coord.join();
 }
@@ -398,22 +365,13 @@ LEAT_TEST("tensor_batcher: the deadline of a source is not its patience") {
   b.add(late());
   task_group group;
   b.start(group);
-  CHECK(co_await complaint_of(b) == "the source is late");
-  std::string joined;
-  try {
-    co_await group.join();
-  } catch (const leat::failure& e) {
-    joined = leat_test::without_code_message(e);
-  }
-  CHECK(joined == "the source is late");
+  CHECK(co_await own_message_of(b.next()) == "the source is late");
+  CHECK(co_await own_message_of(group.join()) == "the source is late");
 }
 
 TEST_CASE("tensor_batcher: a patience of 0 is refused") {
-  CHECK(contains(refusal([] {
-                   tensor_batcher b(number_spec(), {.batch_size = 4, .name = "b", .patience = 0s});
-                   return b.batch_size();
-                 }),
-                 "batcher 'b': patience must be above 0"));
+  CHECK_FAILS(errc::invalid_argument, "batcher 'b': patience must be above 0",
+              tensor_batcher(number_spec(), {.batch_size = 4, .name = "b", .patience = 0s}));
 }
 
 }  // namespace tensor_batcher_test

@@ -51,17 +51,17 @@ options of_ten() {
   return {.batch_size = 10, .capacity = 32, .min_after_dequeue = 16, .seed = 141421};
 }
 
-tensor_tuple as(std::int64_t x) { return pair(x, "a"); }
-tensor_tuple bs(std::int64_t) { return pair(99, "b"); }
-
 // ----------------------------------------------------------------------------------- shuffle_batch
 
-LEAT_TEST("tensor_shuffle_batcher: every element once, in another order") {
-  for (const std::int64_t limit : {30, 35}) {
-    tensor_shuffle_batcher b(spec_of_three(), of_ten());
-    b.add(count_to(limit, three));
-    const batches all = co_await batches_of(b);
-    check_shuffled(all, limit == 30 ? sizes{10, 10, 10} : sizes{10, 10, 10, 5}, limit);
+LEAT_TEST("tensor_shuffle_batcher: every element once, in another order, from one or more tasks") {
+  for (const std::size_t tasks : {1U, 4U}) {
+    for (const std::int64_t limit : {30, 35}) {
+      CAPTURE(tasks, limit);
+      tensor_shuffle_batcher b(spec_of_three(), of_ten());
+      b.add(count_to(limit, three), {.tasks = tasks});
+      const batches all = co_await batches_of(b);
+      check_shuffled(all, limit == 30 ? sizes{10, 10, 10} : sizes{10, 10, 10, 5}, limit);
+    }
   }
 }
 
@@ -97,15 +97,6 @@ LEAT_TEST("tensor_shuffle_batcher: columns with names") {
   }
   CHECK(values != from_to(0, 30));
   CHECK(counted(values) == counted(from_to(0, 30)));
-}
-
-LEAT_TEST("tensor_shuffle_batcher: several tasks call one source") {
-  for (const std::int64_t limit : {30, 35}) {
-    tensor_shuffle_batcher b(spec_of_three(), of_ten());
-    b.add(count_to(limit, three), {.tasks = 4});
-    const batches all = co_await batches_of(b);
-    check_shuffled(all, limit == 30 ? sizes{10, 10, 10} : sizes{10, 10, 10, 5}, limit);
-  }
 }
 
 LEAT_TEST("tensor_shuffle_batcher: joined sources are mixed") {
@@ -147,20 +138,6 @@ TEST_CASE("tensor_shuffle_batcher: the minimum must be below the capacity") {
   CHECK(contains(refused(10), "queue 'shuffle_batch': min_after_dequeue"));
   CHECK(contains(refused(static_cast<std::size_t>(-1)), "min_after_dequeue"));
   CHECK(refused(9).empty());
-}
-
-LEAT_TEST("tensor_shuffle_batcher: fullness counts elements above the minimum") {
-  tensor_shuffle_batcher b(number_spec(),
-                           {.batch_size = 4, .capacity = 32, .min_after_dequeue = 10});
-  const auto fullness = [&] {
-    const leat::queue_statistics s = b.queue().statistics();
-    const std::size_t over = s.size > s.min_after_dequeue ? s.size - s.min_after_dequeue : 0;
-    return static_cast<double>(over) / static_cast<double>(s.capacity - s.min_after_dequeue);
-  };
-  for (int i = 0; i < 4; ++i) CHECK(co_await b.push(one(i)));
-  CHECK(fullness() == 0);
-  for (int i = 4; i < 21; ++i) CHECK(co_await b.push(one(i)));
-  CHECK(fullness() == 0.5);
 }
 
 LEAT_TEST("tensor_shuffle_batcher: pads with dynamic_pad") {
@@ -296,17 +273,16 @@ LEAT_TEST("filtered_element: rows of sparse values") {
 }
 
 TEST_CASE("filtered_element: refuses an invalid keep at add()") {
-  const auto refused = [](leat::source_options how) {
-    const std::string by_batch = refusal([&] {
-      tensor_batcher b(number_spec(), five());
-      b.add(count_to(1, even_rows), how);
+  const auto refused_by = [](auto b, leat::source_options how) {
+    return refusal([&] {
+      b->add(count_to(1, even_rows), how);
       return 0;
     });
-    const std::string by_shuffle = refusal([&] {
-      tensor_shuffle_batcher b(number_spec(), five_shuffled());
-      b.add(count_to(1, even_rows), how);
-      return 0;
-    });
+  };
+  const auto refused = [&](const leat::source_options& how) {
+    std::string by_batch = refused_by(std::make_unique<tensor_batcher>(number_spec(), five()), how);
+    const std::string by_shuffle =
+        refused_by(std::make_unique<tensor_shuffle_batcher>(number_spec(), five_shuffled()), how);
     CHECK(by_batch.empty() == by_shuffle.empty());
     return by_batch;
   };
@@ -334,16 +310,8 @@ task<std::string> error_of(Make make, leat::source_options how) {
   b.add(count_to(1, make), how);
   task_group group;
   b.start(group);
-  std::string said;
-  try {
-    static_cast<void>(co_await b.next());
-  } catch (const leat::failure& e) {
-    said = leat_test::without_code_message(e);
-  }
-  try {
-    co_await group.join();
-  } catch (const leat::failure&) {
-  }
+  std::string said = co_await own_message_of(b.next());
+  static_cast<void>(co_await code_of(group.join()));
   co_return said;
 }
 

@@ -125,21 +125,27 @@ TEST_CASE("pipeline: a missing file is an error") {
         CHECK(got == 4);
         CHECK(contains(said, "/csv/gone"));
         CHECK(b.queue().is_closed());
-        std::string joined;
-        try {
-          if (with_coordinator) {
-            co_await coord.join();
-          } else {
-            co_await group.join();
-          }
-        } catch (const leat::failure& e) {
-          joined = e.what();
-        }
+        const auto join = [&]() -> task<> {
+          co_await coord.join();
+          co_await group.join();
+        };
+        const std::string joined = co_await message_of<leat::failure>(join());
         CHECK(joined == said);
       });
       CHECK(w.files().open_files() == 0);
     }
   }
+}
+
+// Runs a producer and a batcher on another thread, and returns all batches.
+template <class Batcher>
+task<batches> run_on(leat::scheduler& other, leat::string_input_producer& names, Batcher& b) {
+  leat::coordinator coord;
+  names.start(coord, other);
+  b.start(coord, other);
+  batches all = co_await batching::rest_of(b);
+  co_await coord.join();
+  co_return all;
 }
 
 // Runs a body in worlds of two threads. No file is open when they end.
@@ -164,15 +170,7 @@ TEST_CASE("pipeline: a missing file stops the producer and all readers") {
     leat::coordinator coord;
     names.start(coord, here.thread(1));
     b.start(coord, here.thread(1));
-    std::string cause;
-    try {
-      for (;;) {
-        const auto batch = co_await b.next();
-        if (!batch) break;
-      }
-    } catch (const leat::failure& e) {
-      cause = e.what();
-    }
+    const std::string cause = co_await message_of<leat::failure>(batching::rest_of(b));
     CHECK(contains(cause, "/csv/gone"));
     CHECK(co_await message_of(coord.join(), errc::not_found) == cause);
     CHECK(coord.live_tasks() == 0);
@@ -207,14 +205,9 @@ TEST_CASE("pipeline: more readers than files") {
     leat::string_input_producer names(write_files(here, 1, 30), once());
     tensor_batcher b(decoder().spec(), {.batch_size = 4, .capacity = 4});
     for (int i = 0; i < 4; ++i) b.add(read_rows(names.queue()));
-    leat::coordinator coord;
-    names.start(coord, here.thread(1));
-    b.start(coord, here.thread(1));
-    const batches all = co_await batching::rest_of(b);
-    co_await coord.join();
+    const batches all = co_await run_on(here.thread(1), names, b);
     const numbers x = values_of(all);
     CHECK(x == batching::from_to(0, 30));
-    CHECK(sorted(x).size() == 30);
   });
 }
 
@@ -225,11 +218,7 @@ TEST_CASE("pipeline: shuffles with several tasks on one reader") {
         decoder().spec(),
         {.batch_size = 7, .capacity = 16, .min_after_dequeue = 8, .seed = here.seed()});
     for (int i = 0; i < 2; ++i) b.add(read_rows(names.queue()));
-    leat::coordinator coord;
-    names.start(coord, here.thread(1));
-    b.start(coord, here.thread(1));
-    const batches all = co_await batching::rest_of(b);
-    co_await coord.join();
+    const batches all = co_await run_on(here.thread(1), names, b);
     const numbers x = values_of(all);
     CHECK(sorted(x) == batching::from_to(0, 40));
   });

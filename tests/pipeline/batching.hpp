@@ -9,10 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include <catch2/catch.hpp>
+
 #include "leat/async/this_task.hpp"
 #include "leat/coordination/coordinator.hpp"
 #include "leat/input/tensor_batcher.hpp"
 #include "leat/tensor/batch_spec.hpp"
+#include "support/refusal.hpp"
 
 namespace batching {
 
@@ -70,11 +73,7 @@ counter<Make> count_to(std::int64_t limit, Make make) {
 template <class Batcher>
 task<batches> rest_of(Batcher& b) {
   batches all;
-  for (;;) {
-    std::optional<column_batch> batch = co_await b.next();
-    if (!batch) break;
-    all.push_back(std::move(*batch));
-  }
+  while (std::optional<column_batch> batch = co_await b.next()) all.push_back(std::move(*batch));
   co_return all;
 }
 
@@ -87,6 +86,24 @@ task<batches> batches_of(Batcher& b) {
   co_await coord.join();
   co_return all;
 }
+
+// Returns the message of an operation's failure without the text of its code, or nothing. Checks the
+// code if one is passed.
+template <class Operation>
+task<std::string> own_message_of(Operation operation, std::optional<leat::errc> expected = {}) {
+  std::string message;
+  try {
+    static_cast<void>(co_await std::move(operation));
+  } catch (const leat::failure& e) {
+    if (expected) CHECK(e.code() == *expected);
+    message = leat_test::without_code_message(e);
+  }
+  co_return message;
+}
+
+// Sources for joined batchers: "a" with different numbers, and "b" with one number.
+inline tensor_tuple as(std::int64_t x) { return pair(x, "a"); }
+inline tensor_tuple bs(std::int64_t) { return pair(99, "b"); }
 
 // The values of a column of numbers, by batch and in total.
 inline std::vector<numbers> columns_of(const batches& all, std::size_t column = 0) {
