@@ -24,6 +24,15 @@ texts one_file(const temp_dir& dir) {
   return {dir.write("a", text)};
 }
 
+// Reads a file repeatedly, on the threads of a runtime.
+auto endless_lines(const texts& files, const leat::runtime& rt, std::size_t readers) {
+  return leat::read_files<leat::line_reader>(
+             {.files = files, .num_epochs = std::nullopt, .readers = readers},
+             {.workers = leat::schedulers_of(rt)})
+      .map("text", text_of, {.workers = 2})
+      .prefetch(2);
+}
+
 template <class Pipeline>
 task<> take_ten_and_throw(Pipeline& p) {
   for (int i = 0; i < 10; ++i) {
@@ -85,11 +94,7 @@ TEST_CASE("pipeline: outside block_on(), stops when the task ends", "[pipeline]"
   leat::runtime rt({.threads = 2});
   // Many times, because the stop notice may still be in transit when the tasks have ended.
   for (int round = 0; round < 100; ++round) {
-    auto p = leat::read_files<leat::line_reader>(
-                 {.files = one_file(dir), .num_epochs = std::nullopt, .readers = 1},
-                 {.workers = leat::schedulers_of(rt)})
-                 .map("text", text_of, {.workers = 2})
-                 .prefetch(2);
+    auto p = endless_lines(one_file(dir), rt, 1);
     CHECK(error_of([&] { leat::block_on(take_ten_and_throw(p)); }) == own_error);
   }
 }
@@ -97,10 +102,7 @@ TEST_CASE("pipeline: outside block_on(), stops when the task ends", "[pipeline]"
 TEST_CASE("pipeline: can be destroyed outside the runtime that runs it", "[pipeline]") {
   const temp_dir dir;
   leat::runtime rt({.threads = 2});
-  auto p = leat::read_files<leat::line_reader>({.files = one_file(dir), .num_epochs = std::nullopt},
-                                               {.workers = leat::schedulers_of(rt)})
-               .map("text", text_of, {.workers = 2})
-               .prefetch(2);
+  auto p = endless_lines(one_file(dir), rt, 0);
   CHECK(error_of([&] { rt.block_on(take_ten_and_throw(p)); }) == own_error);
 }
 
@@ -159,13 +161,7 @@ TEST_CASE("pipeline: the owner's join waits for the tasks of a destroyed pipelin
       auto p = leat_test::lines_of({.files = f, .num_epochs = std::nullopt}).prefetch(1);
       co_await take_ten_and_throw(p);
     });
-    std::string error;
-    try {
-      co_await group.join();
-    } catch (const std::runtime_error& e) {
-      error = e.what();
-    }
-    CHECK(error == own_error);
+    CHECK(co_await message_of<std::runtime_error>(group.join()) == own_error);
   }(files));
 }
 

@@ -3,10 +3,12 @@
 #include <exception>
 
 #include "leat/io/writer/tfrecord_writer.hpp"
-#include "pipeline/lines_pipeline.hpp"
+#include "pipeline/resuming.hpp"
+#include "pipeline/stopping.hpp"
 #include "support/effort.hpp"
 #include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
+#include "support/turns.hpp"
 
 namespace pipeline_turns_test {
 
@@ -43,41 +45,9 @@ TEST_CASE("pipeline: a consumer that never waits can be stopped and saved", "[pi
   const temp_dir dir;
   write_lines(dir);
   auto p = declared(dir);
-  std::uint64_t seen = 0;
-  bool cancelled = false;
-  leat::block_on([](auto& from, std::uint64_t& count, bool& told) -> task<> {
-    leat::task_group group;
-    const auto consume = [&]() -> task<> {
-      try {
-        co_await from.for_each([&](const std::string&) { ++count; });
-      } catch (const leat::failure& e) {
-        told = e.code() == leat::errc::cancelled;
-      }
-    };
-    const auto stop = [&]() -> task<> {
-      while (count == 0) co_await leat::this_task::yield();
-      group.request_stop();
-    };
-    group.spawn(consume());
-    group.spawn(stop());
-    co_await group.join();
-  }(p, seen, cancelled));
-  CHECK(cancelled);
+  const std::size_t seen = leat_test::read_until_stopped(p, [](std::size_t n) { return n > 0; });
   CHECK(seen < lines);
-  auto rest = declared(dir);
-  std::uint64_t left = 0;
-  leat::block_on([](auto& from, std::string state, std::uint64_t& count) -> task<> {
-    co_await from.restore(std::move(state));
-    co_await from.for_each([&](const std::string&) { ++count; });
-  }(rest, p.save(), left));
-  CHECK(seen + left == lines);
-}
-
-// A millisecond of computing.
-void compute() {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
-  while (std::chrono::steady_clock::now() < end) {
-  }
+  CHECK(seen + leat_test::elements_after(declared(dir), p.save()).size() == lines);
 }
 
 // Returns the number of elements that a consumer takes until all of `others` are finished. It
@@ -89,6 +59,7 @@ std::uint64_t elements_beside(leat::task<> (*others)(const temp_dir&, bool&)) {
   std::uint64_t seen = 0;
   leat::block_on(
       [](auto& from, const temp_dir& where, auto beside, std::uint64_t& count) -> task<> {
+        leat_test::slow_call compute;
         bool done = false;
         leat::task_group group;
         group.spawn(beside(where, done));

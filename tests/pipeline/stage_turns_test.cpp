@@ -4,12 +4,15 @@
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/read_queue.hpp"
 #include "leat/queue/fifo_queue.hpp"
+#include "pipeline/resuming.hpp"
+#include "pipeline/stopping.hpp"
 #include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 #include "support/turns.hpp"
 
 namespace stage_turns_test {
 
+using leat_test::read_until_stopped;
 using leat_test::ready_task;
 using leat_test::slow_call;
 
@@ -143,33 +146,6 @@ TEST_CASE("pipeline: timers are served while a function computes for the element
   }
 }
 
-// Reads a pipeline until `stops` returns true, then asks the task to stop. Returns the number of
-// elements.
-template <class Pipeline, class Stops>
-std::size_t read_until_stopped(Pipeline& p, Stops stops) {
-  std::size_t elements = 0;
-  bool cancelled = false;
-  leat::block_on([](auto& from, auto& when, std::size_t& count, bool& told) -> task<> {
-    leat::task_group group;
-    const auto consume = [&]() -> task<> {
-      try {
-        co_await from.for_each([&](const auto&) { ++count; });
-      } catch (const leat::failure& e) {
-        told = e.code() == leat::errc::cancelled;
-      }
-    };
-    const auto stop = [&]() -> task<> {
-      while (!when()) co_await leat::this_task::yield();
-      group.request_stop();
-    };
-    group.spawn(consume());
-    group.spawn(stop());
-    co_await group.join();
-  }(p, stops, elements, cancelled));
-  CHECK(cancelled);
-  return elements;
-}
-
 TEST_CASE("pipeline: a stop ends a stage that yields nothing", "[pipeline]") {
   const temp_dir dir;
   dir.write("line", "line\n");
@@ -179,7 +155,7 @@ TEST_CASE("pipeline: a stop ends a stage that yields nothing", "[pipeline]") {
                  ++calls;
                  return std::optional<int>();
                });
-  CHECK(read_until_stopped(p, [&calls] { return calls >= 1000; }) == 0);
+  CHECK(read_until_stopped(p, [&](std::size_t) { return calls >= 1000; }) == 0);
 }
 
 TEST_CASE("pipeline: a stop ends a function within a block, and the pipeline resumes",
@@ -194,15 +170,9 @@ TEST_CASE("pipeline: a stop ends a function within a block, and the pipeline res
     });
   };
   auto p = declared();
-  const std::size_t read = read_until_stopped(p, [&call] { return call.calls() > 0; });
+  const std::size_t read = read_until_stopped(p, [&](std::size_t) { return call.calls() > 0; });
   CHECK(call.calls() < count);
-  auto rest = declared();
-  std::size_t left = 0;
-  leat::block_on([](auto& from, std::string state, std::size_t& elements) -> task<> {
-    co_await from.restore(std::move(state));
-    co_await from.for_each([&](const std::string&) { ++elements; });
-  }(rest, p.save(), left));
-  CHECK(read + left == count);
+  CHECK(read + leat_test::elements_after(declared(), p.save()).size() == count);
 }
 
 }  // namespace stage_turns_test

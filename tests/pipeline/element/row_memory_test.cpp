@@ -87,15 +87,12 @@ TEST_CASE("resume: a shuffle buffer of some MiB continues with rows of other siz
   for (const bool counted : {false, true}) {
     std::optional<std::size_t> memory_budget;
     if (counted) memory_budget = std::size_t{64} << 20;
-    auto whole = make(memory_budget);
-    const texts all = leat::block_on(leat_test::read_all(whole));
+    const texts all = elements_of(make(memory_budget));
     REQUIRE(all.size() == 1'200);
-    auto first = make(memory_budget);
-    const auto [before, states] = leat::block_on(leat_test::read_and_save(first, 450));
-    auto rest = make(memory_budget);
-    const texts after = leat::block_on(leat_test::go_on(rest, states.back()));
+    const auto [before, states] = run_and_save(make(memory_budget), 450);
+    const texts after = elements_after(make(memory_budget), states.back());
     CHECK(texts(all.begin(), all.begin() + 450) == before);
-    CHECK(texts(all.begin() + 450, all.end()) == after);
+    CHECK(elements_from(all, 450) == after);
   }
 }
 

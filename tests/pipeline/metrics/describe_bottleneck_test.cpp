@@ -128,37 +128,33 @@ task<std::string> verdict_on(pace p) {
   co_return all.describe_bottleneck();
 }
 
-LEAT_TEST("describe_bottleneck: the reader is the bottleneck", "[pipeline]") {
-  const pace of_text{10ms, 2ms, 1ms};
-  const std::string text = co_await verdict_on(of_text);
-  CHECK(text ==
-        "The bottleneck is 'reader': its tasks were busy 100 % of the time, while 'decoder' waited "
-        "80 % for input.");
-}
-
-LEAT_TEST("describe_bottleneck: the decoder is the bottleneck", "[pipeline]") {
-  const pace of_text{2ms, 10ms, 1ms};
-  const std::string text = co_await verdict_on(of_text);
-  CHECK(text ==
-        "The bottleneck is 'decoder': its tasks were busy 100 % of the time, while 'reader' waited "
-        "77 % for free capacity and 'consumer' waited 90 % for input.");
-}
-
-LEAT_TEST("describe_bottleneck: the consumer is the bottleneck", "[pipeline]") {
-  const pace of_text{1ms, 2ms, 10ms};
-  const std::string text = co_await verdict_on(of_text);
-  CHECK(text ==
-        "The bottleneck is 'consumer': its tasks were busy 100 % of the time, while 'decoder' "
-        "waited 77 % for free capacity.");
+LEAT_TEST("describe_bottleneck: names the slowest stage and what the others waited for",
+          "[pipeline]") {
+  const std::pair<pace, std::string> slowest[] = {
+      {{10ms, 2ms, 1ms},
+       "The bottleneck is 'reader': its tasks were busy 100 % of the time, while 'decoder' waited "
+       "80 % for input."},
+      {{2ms, 10ms, 1ms},
+       "The bottleneck is 'decoder': its tasks were busy 100 % of the time, while 'reader' waited "
+       "77 % for free capacity and 'consumer' waited 90 % for input."},
+      {{1ms, 2ms, 10ms},
+       "The bottleneck is 'consumer': its tasks were busy 100 % of the time, while 'decoder' "
+       "waited 77 % for free capacity."},
+      // The queues have capacity for everything, and a stage that ended long ago limits no other.
+      {{1ms, 1ms, 10ms, 200, 1, 1000},
+       "The bottleneck is 'consumer': its tasks were busy 100 % of the time."}};
+  for (const auto& [p, expected] : slowest) {
+    const std::string text = co_await verdict_on(p);
+    CHECK(text == expected);
+  }
 }
 
 LEAT_TEST("describe_bottleneck: enough decoders are not the bottleneck", "[pipeline]") {
-  const pace p{5ms, 16ms, 1ms, 200, 4};
-  const std::string text = co_await verdict_on(p);
-  CHECK(contains(text, "The bottleneck is 'reader'"));
-  const pace few{5ms, 16ms, 1ms, 200, 2};
-  const std::string slower = co_await verdict_on(few);
-  CHECK(contains(slower, "The bottleneck is 'decoder'"));
+  for (const int decoders : {4, 2}) {
+    const pace p{5ms, 16ms, 1ms, 200, decoders};
+    const std::string text = co_await verdict_on(p);
+    CHECK(contains(text, decoders == 4 ? "bottleneck is 'reader'" : "bottleneck is 'decoder'"));
+  }
 }
 
 LEAT_TEST("describe_bottleneck: reports all stages or some stages as busy", "[pipeline]") {
@@ -168,13 +164,6 @@ LEAT_TEST("describe_bottleneck: reports all stages or some stages as busy", "[pi
   const pace of_two{5ms, 5ms, 1ms};
   const std::string two = co_await verdict_on(of_two);
   CHECK(contains(two, "The bottlenecks are 'reader' and 'decoder': their tasks were busy"));
-}
-
-LEAT_TEST("describe_bottleneck: a stage that ended long ago does not limit the others",
-          "[pipeline]") {
-  const pace p{1ms, 1ms, 10ms, 200, 1, 1000};  // the queues have capacity for everything
-  const std::string text = co_await verdict_on(p);
-  CHECK(text == "The bottleneck is 'consumer': its tasks were busy 100 % of the time.");
 }
 
 TEST_CASE("describe_bottleneck: result is equal under any schedule", "[pipeline]") {
@@ -239,43 +228,42 @@ TEST_CASE("describe_bottleneck: a single stage, busy or idle", "[pipeline]") {
         "capacity.");
 }
 
+// Stages that have handled ten records each, with four decoders.
+struct worked_stages {
+  worked_stages() {
+    for (stage_metrics* s : {&reader, &decoder, &consumer}) {
+      s->add(10, 10);
+      s->add_task();
+    }
+    for (int i = 0; i < 3; ++i) decoder.add_task();
+  }
+  stage_metrics reader{"reader"};
+  stage_metrics decoder{"decoder"};
+  stage_metrics consumer{"consumer"};
+  const std::array<const stage_metrics*, 3> all{&reader, &decoder, &consumer};
+};
+
 TEST_CASE("describe_bottleneck: names the stage for which others on its thread wait",
           "[pipeline]") {
-  stage_metrics reader("reader");
-  stage_metrics decoder("decoder");
-  stage_metrics consumer("consumer");
-  for (stage_metrics* s : {&reader, &decoder, &consumer}) {
-    s->add(10, 10);
-    s->add_task();
-  }
-  for (int i = 0; i < 3; ++i) decoder.add_task();
-  reader.add_output_wait(7s);
-  decoder.add_input_wait(15s);  // 25 % of the time of each
-  decoder.add_output_wait(15s);
-  consumer.add_input_wait(8s);
-  const stage_metrics* const stages[] = {&reader, &decoder, &consumer};
-  CHECK(leat::describe_bottleneck(stages, 10s) ==
+  worked_stages s;
+  s.reader.add_output_wait(7s);
+  s.decoder.add_input_wait(15s);  // 25 % of the time of each
+  s.decoder.add_output_wait(15s);
+  s.consumer.add_input_wait(8s);
+  CHECK(leat::describe_bottleneck(s.all, 10s) ==
         "The bottleneck is 'decoder': its tasks were busy 25 % of the time, while 'reader' waited "
         "70 % for free capacity and 'consumer' waited 80 % for input.");
 }
 
 TEST_CASE("describe_bottleneck: names the stage with nearly all of the work on a shared thread",
           "[pipeline]") {
-  stage_metrics reader("reader");
-  stage_metrics decoder("decoder");
-  stage_metrics consumer("consumer");
-  for (stage_metrics* s : {&reader, &decoder, &consumer}) {
-    s->add(10, 10);
-    s->add_task();
-  }
-  for (int i = 0; i < 3; ++i) decoder.add_task();
-  reader.add_output_wait(4s);  // of 10 s: too short to be conclusive
-  reader.add_input_wait(4s);
-  decoder.add_input_wait(30s);
-  decoder.add_output_wait(3s);
-  consumer.add_input_wait(10s);
-  const stage_metrics* const stages[] = {&reader, &decoder, &consumer};
-  CHECK(leat::describe_bottleneck(stages, 10s) ==
+  worked_stages s;
+  s.reader.add_output_wait(4s);  // of 10 s: too short to be conclusive
+  s.reader.add_input_wait(4s);
+  s.decoder.add_input_wait(30s);
+  s.decoder.add_output_wait(3s);
+  s.consumer.add_input_wait(10s);
+  CHECK(leat::describe_bottleneck(s.all, 10s) ==
         "The bottleneck is 'decoder': its tasks were busy 78 % of the time that any task was, and "
         "waited for a thread; more threads let them work at the same time.");
 }

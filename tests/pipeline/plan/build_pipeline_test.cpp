@@ -17,9 +17,7 @@ using leat::batch_stage_options;
 using leat::file_source;
 using leat::pipeline_plan;
 using leat::planned_batch;
-using leat_test::framed;
-using leat_test::plan_of;
-using leat_test::texts;
+using namespace leat_test;
 
 // Returns the records of a batch, "a|b", or its columns, "age=1|2 name=x|y".
 std::string text_of_batch(const planned_batch& batch) {
@@ -55,8 +53,7 @@ auto texts_pipeline(const pipeline_plan& plan) {
 
 texts batches_of(const pipeline_plan& plan) {
   CHECK(leat::find_plan_errors(plan).empty());
-  auto p = texts_pipeline(plan);
-  return leat::block_on(leat_test::read_all(p));
+  return elements_of(texts_pipeline(plan));
 }
 
 const batch_stage_options batch{.batch_size = 2};
@@ -94,7 +91,7 @@ TEST_CASE("build_pipeline: each source reads its format", "[pipeline]") {
 
 TEST_CASE("build_pipeline: stages apply in the order of the plan", "[pipeline]") {
   const temp_dir dir;
-  leat_test::write_line_files(dir, 100);
+  write_line_files(dir, 100);
   const file_source<leat::line_reader> source{.files = {dir / "lines*"}, .interleave = 2};
   const leat::shuffle_stage_options shuffle{.capacity = 10, .seed = 3};
   const batch_stage_options full{.batch_size = 8, .remainder = leat::batch_remainder::drop};
@@ -186,7 +183,7 @@ TEST_CASE("build_pipeline: columns of CSV are found by a header", "[pipeline]") 
   stage.has_header_in_files = false;
   csv.reader.skip_header_records = 0;
   csv.files = {dir.write("bad.csv", "Ada,36\nGrace,old\n")};
-  const std::string why = leat_test::error_of([&] { batches_of(plan_of(csv, {batch, stage})); });
+  const std::string why = error_of([&] { batches_of(plan_of(csv, {batch, stage})); });
   CHECK(contains(why, "stage 'parse_csv': " + std::string(csv.files.front())));
   CHECK(contains(why, "('age')"));
   csv.files = {dir.write("short.csv", "")};  // ends before its header
@@ -230,7 +227,7 @@ TEST_CASE("pipeline_plan: describes its elements and columns without files", "[p
 
 TEST_CASE("planned pipeline: a state is that of the same pipeline in C++", "[pipeline]") {
   const temp_dir dir;
-  leat_test::write_line_files(dir, 100);
+  write_line_files(dir, 100);
   const file_source<leat::line_reader> source{
       .files = {dir / "lines*"}, .shuffle = true, .seed = 1};
   const leat::shuffle_stage_options shuffle{.capacity = 10, .seed = 3};
@@ -247,7 +244,7 @@ TEST_CASE("planned pipeline: a state is that of the same pipeline in C++", "[pip
 
 TEST_CASE("planned pipeline: resumes after every batch", "[pipeline][resume]") {
   const temp_dir dir;
-  leat_test::write_line_files(dir, 300);
+  write_line_files(dir, 300);
   const file_source<leat::line_reader> source{.files = {dir / "lines*"},
                                               .num_epochs = 2,
                                               .shuffle = true,
@@ -259,13 +256,13 @@ TEST_CASE("planned pipeline: resumes after every batch", "[pipeline][resume]") {
       .columns = {leat::csv_column::required(leat::dtype::int64, "n")}, .workers = 2};
   const pipeline_plan plan = plan_of(source, {shuffle, batch_stage_options{.batch_size = 5}, parse,
                                               leat::prefetch_stage_options()});
-  leat_test::check_resuming([&] { return texts_pipeline(plan); });
+  check_resuming([&] { return texts_pipeline(plan); });
 }
 
 TEST_CASE("planned pipeline: resumes within a batch that is partly consumed",
           "[pipeline][resume]") {
   const temp_dir dir;
-  leat_test::write_line_files(dir, 120);
+  write_line_files(dir, 120);
   const pipeline_plan plan = plan_of(file_source<leat::line_reader>{.files = {dir / "lines*"}},
                                      {batch_stage_options{.batch_size = 7}});
   const auto rows = [](const planned_batch& b) {
@@ -273,7 +270,7 @@ TEST_CASE("planned pipeline: resumes within a batch that is partly consumed",
     for (std::size_t i = 0; i < b.size(); ++i) all.emplace_back(leat::as_text(b[i]));
     return all;
   };
-  leat_test::check_resuming([&] { return leat::build_pipeline(plan).flat_map("rows", rows); });
+  check_resuming([&] { return leat::build_pipeline(plan).flat_map("rows", rows); });
 }
 
 }  // namespace build_pipeline_test

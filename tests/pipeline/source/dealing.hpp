@@ -36,11 +36,6 @@ inline texts parts_of(const std::string& text) {
   return parts;
 }
 
-inline texts sorted(texts all) {
-  std::sort(all.begin(), all.end());
-  return all;
-}
-
 /// Returns the parts of all elements, sorted. An element may be a batch.
 inline texts contents(const texts& all) { return sorted(parts_of(joined_by_commas(all))); }
 
@@ -91,8 +86,7 @@ void check_dealing_everywhere(Make make) {
     std::vector<std::pair<texts, texts>> ranks;
     std::size_t most = 0;
     for (std::uint64_t rank = 0; rank < before; ++rank) {
-      auto p = make(rank, before);
-      ranks.push_back(leat::block_on(read_and_save(p)));
+      ranks.push_back(run_and_save(make(rank, before)));
       most = std::max(most, ranks.back().first.size());
     }
     const std::size_t step = few ? 47 : 1;

@@ -86,14 +86,20 @@ task<> run_pipeline(std::vector<std::string> paths, leat::scheduler& reading, fi
   co_await coord.join();
 }
 
-TEST_CASE("fingerprint: a pipeline with one reader, on one thread and on two", "[pipeline]") {
-  const temp_dir dir;
+// Writes files with `lines`, lines + 1, ... lines.
+std::vector<std::string> write_files(const temp_dir& dir, int files, int lines) {
   std::vector<std::string> paths;
-  for (int i = 0; i < 10; ++i) {
+  for (int i = 0; i < files; ++i) {
     std::string text;
-    for (int j = 0; j < 20 + i; ++j) text += std::to_string(i) + "/" + std::to_string(j) + "\n";
+    for (int j = 0; j < lines + i; ++j) text += std::to_string(i) + "/" + std::to_string(j) + "\n";
     paths.push_back(dir.write("f" + std::to_string(i), text));
   }
+  return paths;
+}
+
+TEST_CASE("fingerprint: a pipeline with one reader, on one thread and on two", "[pipeline]") {
+  const temp_dir dir;
+  const std::vector<std::string> paths = write_files(dir, 10, 20);
   for (const std::size_t threads : {std::size_t{1}, std::size_t{2}}) {
     fingerprint f;
     leat::runtime rt({.threads = threads});
@@ -104,12 +110,7 @@ TEST_CASE("fingerprint: a pipeline with one reader, on one thread and on two", "
 
 TEST_CASE("fingerprint: a declared pipeline with any number of workers", "[pipeline]") {
   const temp_dir dir;
-  std::vector<std::string> paths;
-  for (int i = 0; i < 5; ++i) {
-    std::string text;
-    for (int j = 0; j < 60 + i; ++j) text += std::to_string(i) + "/" + std::to_string(j) + "\n";
-    paths.push_back(dir.write("f" + std::to_string(i), text));
-  }
+  const std::vector<std::string> paths = write_files(dir, 5, 60);
   leat::runtime rt({.threads = 3});
   for (const std::size_t workers : std::vector<std::size_t>{0, 1, 2, 8}) {
     auto p = leat::read_files<leat::line_reader>({.files = paths,

@@ -7,22 +7,13 @@
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/io/reader/whole_file_reader.hpp"
 #include "leat/sim/world/world.hpp"
-#include "pipeline/resuming.hpp"
+#include "pipeline/source/dealing.hpp"
 
 namespace readers_test {
 
 using leat::line_reader;
 using leat::tfrecord_reader;
-using leat_test::check_resuming;
-using leat_test::go_on;
-using leat_test::lines_of;
-using leat_test::read_all;
-using leat_test::read_and_save;
-using leat_test::text_of;
-using leat_test::text_of_record;
-using leat_test::texts;
-using leat_test::write_line_files;
-using leat_test::write_record_files;
+using namespace leat_test;
 
 leat::file_source<line_reader> lines_in(const temp_dir& dir, std::size_t readers,
                                         std::size_t interleave = 1) {
@@ -41,8 +32,7 @@ TEST_CASE("readers: elements and states do not depend on the number of readers a
   const temp_dir dir;
   write_line_files(dir, 400);
   for (const std::size_t interleave : std::vector<std::size_t>{1, 2, 30}) {
-    auto alone = lines_of(lines_in(dir, 0, interleave));
-    const auto expected = leat::block_on(read_and_save(alone));
+    const auto expected = run_and_save(lines_of(lines_in(dir, 0, interleave)));
     REQUIRE(expected.first.size() == 800);
     for (const std::size_t readers : std::vector<std::size_t>{1, 2, 8, 40}) {
       for (const std::size_t threads : std::vector<std::size_t>{1, 2, 8}) {
@@ -58,9 +48,7 @@ TEST_CASE("readers: elements and states do not depend on the number of readers a
 TEST_CASE("readers: without workers they run on the consumer's scheduler", "[pipeline]") {
   const temp_dir dir;
   write_line_files(dir, 400);
-  auto alone = lines_of(lines_in(dir, 0, 2));
-  auto p = lines_of(lines_in(dir, 4, 2));
-  CHECK(leat::block_on(read_all(p)) == leat::block_on(read_all(alone)));
+  CHECK(elements_of(lines_of(lines_in(dir, 4, 2))) == elements_of(lines_of(lines_in(dir, 0, 2))));
 }
 
 TEST_CASE("readers: read compressed files and whole files", "[pipeline]") {
@@ -85,12 +73,8 @@ TEST_CASE("readers: read compressed files and whole files", "[pipeline]") {
         .map("text", text_of_record);
   };
   for (const std::size_t readers : std::vector<std::size_t>{2, 5}) {
-    auto plain = records(0);
-    auto p = records(readers);
-    CHECK(leat::block_on(read_all(p)) == leat::block_on(read_all(plain)));
-    auto plain_whole = whole(0);
-    auto q = whole(readers);
-    CHECK(leat::block_on(read_all(q)) == leat::block_on(read_all(plain_whole)));
+    CHECK(elements_of(records(readers)) == elements_of(records(0)));
+    CHECK(elements_of(whole(readers)) == elements_of(whole(0)));
   }
 }
 
@@ -108,8 +92,7 @@ TEST_CASE("readers: a pipeline resumes after every element, with any number of r
     return lines_of(lines_in(dir, readers()), {.workers = leat::schedulers_of(rt)})
         .shuffle({.capacity = 50, .seed = 2})
         .batch({.batch_size = 8})
-        .map("join", [](const texts& batch) { return leat_test::joined_by_commas(batch); },
-             {.workers = 2})
+        .map("join", join_batch, {.workers = 2})
         .prefetch(2);
   });
 }
@@ -127,18 +110,12 @@ TEST_CASE("readers: resume with a different number of ranks", "[pipeline]") {
     texts seen;
     texts states;
     for (std::uint64_t rank = 0; rank < 3; ++rank) {
-      auto p = of_rank(rank, 3);
-      auto [elements, all] = leat::block_on(read_and_save(p, 40 + 20 * rank));
+      auto [elements, all] = run_and_save(of_rank(rank, 3), 40 + 20 * rank);
       seen.insert(seen.end(), elements.begin(), elements.end());
       states.push_back(all.back());
     }
     for (std::uint64_t rank = 0; rank < 2; ++rank) {
-      auto p = of_rank(rank, 2);
-      const auto rest = [&]() -> task<texts> {
-        co_await p.restore_ranks(states);
-        co_return co_await read_all(p);
-      };
-      const texts elements = leat::block_on(rest());
+      const texts elements = go_on_with(of_rank(rank, 2), states);
       seen.insert(seen.end(), elements.begin(), elements.end());
     }
     return seen;

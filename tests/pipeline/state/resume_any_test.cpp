@@ -10,17 +10,7 @@
 
 namespace resume_any_test {
 
-using leat_test::contents;
-using leat_test::few_files;
-using leat_test::go_on;
-using leat_test::go_on_with;
-using leat_test::lines_of_all;
-using leat_test::odd;
-using leat_test::parts;
-using leat_test::read_and_save;
-using leat_test::same;
-using leat_test::text_of_record;
-using leat_test::texts;
+using namespace leat_test;
 using lines = leat::pipeline<texts>;
 
 // Some elements occur twice.
@@ -33,24 +23,12 @@ texts lines_and_more(const texts& batch) {
   return all;
 }
 
-// Writes ten files with 62 records in total. One file is empty.
-leat::task<> write_files(const temp_dir& dir, leat::compression compression) {
-  int next = 10;
-  for (int file = 0; const int records : {7, 3, 0, 11, 1, 9, 5, 16, 8, 2}) {
-    auto writer = co_await leat::tfrecord_writer::open(dir / ("records" + std::to_string(file++)),
-                                                       {.compression = compression});
-    for (int i = 0; i < records; ++i) {
-      const std::string record = std::to_string(next++);
-      co_await writer.write(leat::as_bytes(record));
-    }
-    co_await writer.close();
-  }
-}
-
+// Ten files with 62 records in total, and the same files compressed. One file is empty.
 struct inputs {
   inputs() {
-    leat::block_on(write_files(plain, leat::compression::none));
-    leat::block_on(write_files(zipped, leat::compression::gzip));
+    const std::vector<int> sizes{7, 3, 0, 11, 1, 9, 5, 16, 8, 2};
+    leat::block_on(write_records(plain, sizes));
+    leat::block_on(write_records(zipped, sizes, 0, leat::compression::gzip));
   }
   few_files text;
   temp_dir plain;
@@ -114,13 +92,13 @@ struct declaration {
 
   [[nodiscard]] lines open(std::uint64_t rank, std::uint64_t world_size) const {
     if (source == 0) {
-      return leat_test::lines_of({.files = {in.text.dir / "lines*"},
-                                  .num_epochs = epochs,
-                                  .shuffle = shuffle,
-                                  .seed = 3,
-                                  .interleave = interleave,
-                                  .block_length = block,
-                                  .world = {.rank = rank, .world_size = world_size}});
+      return lines_of({.files = {in.text.dir / "lines*"},
+                       .num_epochs = epochs,
+                       .shuffle = shuffle,
+                       .seed = 3,
+                       .interleave = interleave,
+                       .block_length = block,
+                       .world = {.rank = rank, .world_size = world_size}});
     }
     if (source == 1) {
       return leat::read_files<leat::tfrecord_reader>(
@@ -164,23 +142,16 @@ struct declaration {
 };
 
 void check_going_on(const declaration& d, leat::random_engine& random) {
-  lines whole = d.make(0, 1);
-  const auto [all, states] = leat::block_on(read_and_save(whole));
+  const auto [all, states] = run_and_save(d.make(0, 1));
   for (int i = 0; i < 8; ++i) {
     const auto k = static_cast<std::size_t>(random.uniform_below(states.size()));
     INFO("behind " << k << " of " << all.size());
-    lines p = d.make(0, 1);
-    const texts rest = leat::block_on(go_on(p, states[k]));
-    REQUIRE((rest == texts(all.begin() + static_cast<std::ptrdiff_t>(k), all.end())));
+    REQUIRE((elements_after(d.make(0, 1), states[k]) == elements_from(all, k)));
   }
   texts seen;
   for (std::string state = states[0]; seen.size() < all.size();) {
-    lines p = d.make(0, 1);
-    const auto part = [&]() -> leat::task<std::pair<texts, texts>> {
-      co_await p.restore(state);
-      co_return co_await read_and_save(p, static_cast<std::size_t>(1 + random.uniform_below(30)));
-    };
-    const auto [elements, after] = leat::block_on(part());
+    const auto [elements, after] =
+        restore_and_save(d.make(0, 1), state, 1 + random.uniform_below(30));
     seen.insert(seen.end(), elements.begin(), elements.end());
     state = after.back();
   }
@@ -214,8 +185,8 @@ void check_dealing_anywhere(const declaration& d, leat::random_engine& random) {
 
 TEST_CASE("resume: any stages, from any element, with any number of ranks", "[pipeline]") {
   const inputs in;
-  const std::uint64_t first = leat_test::case_seed(1);
-  const std::uint64_t cases = leat_test::random_case_count(leat_test::is_repeated_run() ? 3 : 30);
+  const std::uint64_t first = case_seed(1);
+  const std::uint64_t cases = random_case_count(is_repeated_run() ? 3 : 30);
   for (std::uint64_t seed = first; seed < first + cases; ++seed) {
     INFO("LEAT_SEED=" << seed - 1);
     leat::random_engine random(seed);

@@ -11,25 +11,11 @@
 
 namespace resume_batches_test {
 
-using leat_test::change_batches;
-using leat_test::change_begun;
-using leat_test::check_dealing_everywhere;
-using leat_test::check_resuming;
-using leat_test::contents;
-using leat_test::few_files;
-using leat_test::go_on;
-using leat_test::go_on_with;
-using leat_test::lines_of_all;
-using leat_test::odd;
-using leat_test::parts;
-using leat_test::read_and_save;
-using leat_test::same;
-using leat_test::stages_of;
-using leat_test::texts;
-using stages = leat_test::saved_stages;
+using namespace leat_test;
+using stages = saved_stages;
 
 auto batches_of(const stages& all, std::size_t i) {
-  return leat_test::state_in<leat::detail::batch_state>(all[i]).batches;
+  return state_in<leat::detail::batch_state>(all[i]).batches;
 }
 
 // Checks that the pipeline continues, as one rank and as other numbers of ranks.
@@ -124,21 +110,14 @@ TEST_CASE("resume: keeps a partly consumed batch while later batches produce no 
         .batch({.batch_size = 7, .name = "again"})
         .flat_map("lines again", same);
   };
-  auto whole = make();
-  const auto [all, states] = leat::block_on(read_and_save(whole));
-  for (std::size_t k = 0; k < states.size(); k += leat_test::slow_build ? 7 : 1) {
-    auto p = make();
-    const auto rest = [&]() -> leat::task<std::pair<texts, texts>> {
-      co_await p.restore(states[k]);
-      co_return co_await read_and_save(p);
-    };
-    const auto [elements, after] = leat::block_on(rest());
+  const auto [all, states] = run_and_save(make());
+  for (std::size_t k = 0; k < states.size(); k += slow_build ? 7 : 1) {
+    const auto [elements, after] = restore_and_save(make(), states[k]);
     INFO(k);
-    REQUIRE(elements == texts(all.begin() + static_cast<std::ptrdiff_t>(k), all.end()));
+    REQUIRE(elements == elements_from(all, k));
     for (std::size_t i = k % 8; i < after.size(); i += 8) {
-      auto next = make();
       REQUIRE(
-          leat::block_on(go_on(next, after[i], 20)) ==
+          elements_after(make(), after[i], 20) ==
           texts(elements.begin() + static_cast<std::ptrdiff_t>(i),
                 elements.begin() + static_cast<std::ptrdiff_t>(std::min(i + 20, elements.size()))));
     }
@@ -150,15 +129,15 @@ texts texts_of_rows(const leat::owned_record_batch& rows) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const leat::record_position at = rows.position(i);
     const std::string path(at.path);
-    all.push_back(leat_test::text_of_record(rows[i]) + " in " + path.substr(path.size() - 3) +
-                  " at " + std::to_string(at.index));
+    all.push_back(text_of_record(rows[i]) + " in " + path.substr(path.size() - 3) + " at " +
+                  std::to_string(at.index));
   }
   return all;
 }
 
 TEST_CASE("resume: a rebuilt batch has the same rows and positions", "[pipeline]") {
   const temp_dir dir;
-  leat::block_on(leat_test::write_record_files(dir, 100, leat::compression::gzip));
+  leat::block_on(write_record_files(dir, 100, leat::compression::gzip));
   check_both([&](std::uint64_t rank, std::uint64_t world_size) {
     return leat::read_files<leat::tfrecord_reader>(
                {.files = {dir / "records???"},
@@ -170,7 +149,7 @@ TEST_CASE("resume: a rebuilt batch has the same rows and positions", "[pipeline]
         .flat_map("rows", texts_of_rows);
   });
   const temp_dir plain;
-  leat::block_on(leat_test::write_record_files(plain, 60));
+  leat::block_on(write_record_files(plain, 60));
   check_both([&](std::uint64_t rank, std::uint64_t world_size) {
     return leat::read_indexed({plain / "records???"},
                               {.num_epochs = 2,
@@ -210,35 +189,26 @@ auto declare(const few_files& lines, std::uint64_t rank = 0, std::uint64_t world
 
 TEST_CASE("resume: a state contains only the batches that stages need", "[pipeline]") {
   const few_files lines;
-  auto p = declare(lines);
-  const texts states = leat::block_on(read_and_save(p)).second;
+  const texts states = run_and_save(declare(lines)).second;
   for (std::size_t k = 0; k < states.size(); ++k) {
     const stages all = stages_of(states[k]);
     const auto batches = batches_of(all, 2);
     const bool is_in_midst = k % 4 != 0;
     INFO(k);
     REQUIRE(batches.size() == (is_in_midst ? 1 : 0));
-    const auto each = leat_test::state_in<leat::detail::flat_map_state>(all[3]);
+    const auto each = state_in<leat::detail::flat_map_state>(all[3]);
     REQUIRE(each.begun.size() == batches.size());
     if (is_in_midst) CHECK(batches[0].size() == 4);
-    auto same_place = declare(lines);
-    const auto saved_again = [&]() -> leat::task<std::string> {
-      co_await same_place.restore(states[k]);
-      co_return same_place.save();
-    };
-    CHECK(leat::block_on(saved_again()) == states[k]);
+    CHECK(restore_and_save(declare(lines), states[k], 0).second.front() == states[k]);
   }
   // Of the batches of several ranks, a rank holds only those that it needs.
   texts of_ranks(3);
   for (std::uint64_t r = 0; r < 3; ++r) go_on_with(declare(lines, r, 3), {}, 5 + r, &of_ranks[r]);
   std::size_t held = 0;
   for (std::uint64_t r = 0; r < 2; ++r) {
-    auto of_two = declare(lines, r, 2);
-    const auto restored = [&]() -> leat::task<std::string> {
-      co_await of_two.restore_ranks(of_ranks);
-      co_return of_two.save();
-    };
-    const auto batches = batches_of(stages_of(leat::block_on(restored())), 2);
+    std::string restored;
+    go_on_with(declare(lines, r, 2), of_ranks, 0, &restored);
+    const auto batches = batches_of(stages_of(restored), 2);
     CHECK(batches.size() == (r == 0 ? 2 : 1));
     held += batches.size();
   }
@@ -250,15 +220,12 @@ TEST_CASE("resume: the rest of a batch continues on its rank, or on all ranks wi
   const few_files lines({5, 3, 12, 0, 9, 16, 15});
   texts states(2);
   for (std::uint64_t r = 0; r < 2; ++r) go_on_with(declare(lines, r, 2), {}, 6, &states[r]);
-  auto other = declare(lines);
-  CHECK(contains(error_of(other.restore(states[0]), errc::failed_precondition),
+  CHECK(contains(restore_error(declare(lines), states[0]),
                  "call restore_ranks() with the states of all 2 ranks"));
-  leat::block_on(other.stop());
   const texts rest = go_on_with(declare(lines), states);
   CHECK(rest.size() == 60 - 12);
   const texts first(rest.begin(), rest.begin() + 4);  // the rest of both batches comes first
-  auto whole = declare(lines, 0, 2);
-  const texts of_first = leat::block_on(read_and_save(whole)).first;
+  const texts of_first = run_and_save(declare(lines, 0, 2)).first;
   CHECK(texts(first.begin(), first.begin() + 2) ==
         texts(of_first.begin() + 6, of_first.begin() + 8));
 }
@@ -275,20 +242,11 @@ TEST_CASE("resume: the rest of a batch follows an error in it", "[pipeline]") {
           return parts(text);
         });
   };
-  std::string state;
-  texts seen;
-  auto p = make(0, 1);
-  const auto read = [&]() -> leat::task<> {
-    while (auto text = co_await p.next()) seen.push_back(std::move(*text));
-  };
-  CHECK_THROWS_AS(leat::block_on(read()), std::runtime_error);
+  auto [seen, state] = read_to_error(make(0, 1));
   REQUIRE(seen.size() > 10);
-  state = p.save();
   fails = false;
   const texts all = go_on_with(make(0, 1), {});
-  auto rest = make(0, 1);
-  CHECK(leat::block_on(go_on(rest, state)) ==
-        texts(all.begin() + static_cast<std::ptrdiff_t>(seen.size()), all.end()));
+  CHECK(elements_after(make(0, 1), state) == elements_from(all, seen.size()));
   for (std::uint64_t r = 0; r < 3; ++r) {
     const texts part = go_on_with(make(r, 3), {state});
     seen.insert(seen.end(), part.begin(), part.end());
@@ -309,14 +267,11 @@ TEST_CASE("resume: rejects a batch whose elements cannot be produced again", "[p
         .batch({.batch_size = 4})
         .flat_map("lines", same);
   };
-  auto first = make();
-  const std::string state = leat::block_on(read_and_save(first, 2)).second.back();
+  const std::string state = run_and_save(make(), 2).second.back();
   leaves_out = true;
-  auto p = make();
-  CHECK(contains(error_of(p.restore(state), errc::failed_precondition),
+  CHECK(contains(restore_error(make(), state),
                  "stage 'batch': state cannot be restored: an element of a partly consumed batch "
                  "could not be produced again"));
-  leat::block_on(p.stop());
 }
 
 TEST_CASE("resume: rejects invalid batches in a state", "[pipeline]") {
@@ -324,19 +279,15 @@ TEST_CASE("resume: rejects invalid batches in a state", "[pipeline]") {
   const auto declared = [&] {
     return declare(lines).batch({.batch_size = 3, .name = "again"}).flat_map("lines again", same);
   };
-  auto p = declared();
-  const stages good = stages_of(leat::block_on(read_and_save(p, 4)).second.back());
+  const stages good = stages_of(run_and_save(declared(), 4).second.back());
   REQUIRE(batches_of(good, 2).size() == 2);
   REQUIRE(batches_of(good, 4).size() == 1);
-  const auto refused = [&](const leat_test::stages_change& change, errc code) {
+  const auto refused = [&](const stages_change& change, errc code) {
     stages changed = good;
     change(changed);
-    auto other = declared();
-    std::string why = error_of(other.restore(leat::detail::stages_to_bytes(changed)), code);
-    leat::block_on(other.stop());
-    return why;
+    return restore_error(declared(), leat::detail::stages_to_bytes(changed), code);
   };
-  const auto check = [&](const std::string& why, const leat_test::stages_change& change) {
+  const auto check = [&](const std::string& why, const stages_change& change) {
     INFO(why);
     CHECK(contains(refused(change, errc::invalid_argument), "pipeline 'pipeline', " + why));
   };
@@ -380,17 +331,14 @@ TEST_CASE("resume: rejects invalid batches in a state", "[pipeline]") {
 TEST_CASE("resume: rejects a state of an earlier version without the elements of a batch",
           "[pipeline]") {
   const few_files lines;
-  auto p = declare(lines);
-  stages all = stages_of(leat::block_on(read_and_save(p, 4)).second.back());
+  stages all = stages_of(run_and_save(declare(lines), 4).second.back());
   all.back().own = "\x20\x02";
   const std::string bytes = leat::detail::stages_to_bytes(all);
-  auto other = declare(lines);
   CHECK(contains(
-      error_of(other.restore(bytes), errc::unimplemented),
+      restore_error(declare(lines), bytes, errc::unimplemented),
       "pipeline 'pipeline', stage 'lines': state was saved by an earlier version of leat after the "
       "stage had passed on only a part of a batch: restore a state that was saved at the end of a "
       "batch"));
-  leat::block_on(other.stop());
 }
 
 }  // namespace resume_batches_test

@@ -10,21 +10,7 @@
 
 namespace resume_held_test {
 
-using leat_test::check_dealing_everywhere;
-using leat_test::check_resuming;
-using leat_test::contents;
-using leat_test::few_files;
-using leat_test::go_on;
-using leat_test::go_on_with;
-using leat_test::join_rows;
-using leat_test::joined_by_commas;
-using leat_test::lines_of;
-using leat_test::odd;
-using leat_test::parts;
-using leat_test::read_and_save;
-using leat_test::texts;
-
-std::string join_batch(const texts& batch) { return joined_by_commas(batch); }
+using namespace leat_test;
 
 TEST_CASE("resume: elements of shuffle buffers are redistributed", "[pipeline]") {
   const few_files lines;
@@ -50,7 +36,7 @@ TEST_CASE("resume: buffers of several epochs and batches are redistributed", "[p
 
 TEST_CASE("resume: buffers of compressed records are redistributed", "[pipeline]") {
   const temp_dir dir;
-  leat::block_on(leat_test::write_record_files(dir, 200, leat::compression::gzip));
+  leat::block_on(write_record_files(dir, 200, leat::compression::gzip));
   check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
     return leat::read_files<leat::tfrecord_reader>(
                {.files = {dir / "records???"},
@@ -129,8 +115,8 @@ TEST_CASE("resume: a buffer above its capacity returns the surplus first", "[pip
     std::vector<std::size_t> held;
     for (std::size_t i = 0; i < 30; ++i) {
       static_cast<void>(co_await alone.next());
-      const auto now = leat_test::stages_of(alone.save());
-      held.push_back(leat_test::state_in<leat::detail::shuffle_state>(now.back()).held.size());
+      const auto now = stages_of(alone.save());
+      held.push_back(state_in<leat::detail::shuffle_state>(now.back()).held.size());
     }
     CHECK(held[0] > 20);
     CHECK(std::is_sorted(held.rbegin(), held.rend()));
@@ -146,8 +132,7 @@ TEST_CASE("resume: the rest of an element is counted once", "[pipeline]") {
     const auto make = [&] {
       return lines.read(0, 1).flat_map("parts", parts, {.workers = workers});
     };
-    auto first = make();
-    const std::string state = leat::block_on(read_and_save(first, 1)).second.back();
+    const std::string state = run_and_save(make(), 1).second.back();
     auto p = make();
     const texts rest = leat::block_on(go_on(p, state));
     CHECK(rest.front() == "90b");
@@ -188,30 +173,14 @@ TEST_CASE("resume: the rest of a flat_map element follows an error in it", "[pip
       return half_parts{std::move(text), fails};
     });
   };
-  const auto read = [](auto p, std::string state) {
-    texts all;
-    const auto body = [&]() -> leat::task<> {
-      if (!state.empty()) co_await p.restore(state);
-      try {
-        while (auto text = co_await p.next()) all.push_back(std::move(*text));
-      } catch (const std::runtime_error&) {
-        all.push_back("error");
-      }
-      state = p.save();
-    };
-    leat::block_on(body());
-    return std::pair(all, state);
-  };
-  const auto [before, state] = read(make(0, 1), "");
-  REQUIRE(before.size() > 3);
-  CHECK(before[before.size() - 2] == "100b");
-  CHECK(before.back() == "error");
-  CHECK(read(make(0, 1), state).first == texts{"error"});
+  const auto [before, state] = read_to_error(make(0, 1));
+  REQUIRE(before.size() > 2);
+  CHECK(before.back() == "100b");
+  CHECK(read_to_error(make(0, 1), state).first.empty());
   fails = false;
-  const texts all = read(make(0, 1), "").first;
-  const auto at = static_cast<std::ptrdiff_t>(before.size() - 1);
-  CHECK(read(make(0, 1), state).first == texts(all.begin() + at, all.end()));
-  texts seen(before.begin(), before.end() - 1);
+  const texts all = elements_of(make(0, 1));
+  CHECK(elements_after(make(0, 1), state) == elements_from(all, before.size()));
+  texts seen = before;
   for (std::uint64_t r = 0; r < 2; ++r) {
     const texts rest = go_on_with(make(r, 2), {state});
     seen.insert(seen.end(), rest.begin(), rest.end());
@@ -253,14 +222,11 @@ TEST_CASE("resume: rejects a partly consumed element that produces fewer element
   const auto make = [&] {
     return lines.read(0, 1).flat_map("some", [&](const std::string& t) { return texts(count, t); });
   };
-  auto first = make();
-  const std::string state = leat::block_on(read_and_save(first, 5)).second.back();
+  const std::string state = run_and_save(make(), 5).second.back();
   count = 1;
-  auto p = make();
   CHECK(contains(
-      error_of(p.restore(state), errc::failed_precondition),
+      restore_error(make(), state),
       "stage 'some': state cannot be restored: the function returned other elements than before"));
-  leat::block_on(p.stop());
 }
 
 }  // namespace resume_held_test

@@ -10,31 +10,17 @@
 
 namespace resume_indexed_test {
 
-using leat_test::check_dealing_everywhere;
-using leat_test::check_resuming;
-using leat_test::contents;
-using leat_test::go_on;
-using leat_test::go_on_with;
-using leat_test::join_rows;
-using leat_test::read_and_save;
-using leat_test::text_of_record;
-using leat_test::texts;
+using namespace leat_test;
 
 TEST_CASE("resume: names the changed file of read_indexed()", "[pipeline]") {
   const temp_dir dir;
-  leat::block_on(leat_test::write_record_files(dir, 200));
+  leat::block_on(write_record_files(dir, 200));
   const auto declare = [&] {
     return leat::read_indexed({dir / "records???"}, {.num_epochs = 2, .seed = 1, .batch_size = 7})
-        .map("text", leat_test::text_of_record);
+        .map("text", text_of_record);
   };
-  auto p = declare();
-  const std::string state = leat::block_on(read_and_save(p, 30)).second.back();
-  const auto refused = [&] {
-    auto other = declare();
-    const std::string why = error_of(other.restore(state), errc::failed_precondition);
-    leat::block_on(other.stop());
-    return why;
-  };
+  const std::string state = run_and_save(declare(), 30).second.back();
+  const auto refused = [&] { return restore_error(declare(), state); };
   const std::string path = dir / "records103";
   const auto then = std::filesystem::last_write_time(path);
   std::filesystem::last_write_time(path, then + std::chrono::seconds(1));
@@ -42,8 +28,7 @@ TEST_CASE("resume: names the changed file of read_indexed()", "[pipeline]") {
                                 "' was modified after it was read"));
   std::filesystem::last_write_time(path, then);
   {
-    auto other = declare();
-    CHECK(leat::block_on(go_on(other, state)).size() == 370);
+    CHECK(elements_after(declare(), state).size() == 370);
   }
   const std::string other = dir / "records101";
   const auto size = std::to_string(std::filesystem::file_size(other));
@@ -56,38 +41,33 @@ TEST_CASE("resume: names the changed file of read_indexed()", "[pipeline]") {
 TEST_CASE("resume: an error of read_indexed() does not mean a different declaration",
           "[pipeline]") {
   const temp_dir dir;
-  leat::block_on(leat_test::write_record_files(dir, 20));
+  leat::block_on(write_record_files(dir, 20));
   const auto declare = [&] {
     return leat::read_indexed({dir / "records???"}, {.num_epochs = 2, .batch_size = 7})
-        .map("text", leat_test::text_of_record);
+        .map("text", text_of_record);
   };
-  auto p = declare();
-  const std::string state = leat::block_on(read_and_save(p, 9)).second.back();
+  const std::string state = run_and_save(declare(), 9).second.back();
   const std::string path = dir.write("records101.index", "no index, but a note of somebody's");
-  auto other = declare();
-  CHECK(contains(error_of(other.restore(state), errc::failed_precondition),
+  CHECK(contains(restore_error(declare(), state),
                  "pipeline 'pipeline' cannot resume from its state: " + path));
-  leat::block_on(other.stop());
 }
 
 TEST_CASE("resume: the pattern of read_indexed() does not match indexes that it wrote",
           "[pipeline]") {
   const temp_dir dir;
-  leat::block_on(leat_test::write_record_files(dir, 60));
+  leat::block_on(write_record_files(dir, 60));
   const auto declare = [&] {
     return leat::read_indexed({dir / "*"}, {.num_epochs = 1, .seed = 1, .batch_size = 7})
         .map("text", text_of_record);
   };
-  auto p = declare();
-  const auto [all, states] = leat::block_on(read_and_save(p));
+  const auto [all, states] = run_and_save(declare());
   REQUIRE(all.size() == 60);
   REQUIRE(std::filesystem::exists(dir / "records101.index"));
-  auto other = declare();
-  CHECK(leat::block_on(go_on(other, states[20])) == texts(all.begin() + 20, all.end()));
+  CHECK(elements_after(declare(), states[20]) == elements_from(all, 20));
 }
 
 struct few_records {
-  explicit few_records(int count) { leat::block_on(leat_test::write_record_files(dir, count)); }
+  explicit few_records(int count) { leat::block_on(write_record_files(dir, count)); }
   [[nodiscard]] auto read(std::uint64_t rank, std::uint64_t world_size,
                           std::uint64_t num_epochs = 1) const {
     return leat::read_indexed({dir / "records???"},
@@ -184,21 +164,7 @@ TEST_CASE("resume: a skipped corrupt record does not shift later positions", "[p
 
 // By files: each rank has its own files.
 struct owned_files {
-  owned_files() {
-    const auto write = [this]() -> leat::task<> {
-      int next = 0;
-      for (int file = 0; const int records : {5, 0, 3, 9, 1, 12, 7}) {
-        auto writer =
-            co_await leat::tfrecord_writer::open(dir / ("records" + std::to_string(file++)));
-        for (int i = 0; i < records; ++i) {
-          const std::string record = std::to_string(next++);
-          co_await writer.write(leat::as_bytes(record));
-        }
-        co_await writer.close();
-      }
-    };
-    leat::block_on(write());
-  }
+  owned_files() { leat::block_on(write_records(dir, {5, 0, 3, 9, 1, 12, 7})); }
   [[nodiscard]] auto read(std::uint64_t rank, std::uint64_t world_size, std::uint64_t num_epochs,
                           leat::shard_remainder last = leat::shard_remainder::keep) const {
     return leat::read_indexed({dir / "records?"},
@@ -276,12 +242,10 @@ TEST_CASE("resume: rejects the state of one rank with separate files for another
   };
   std::string state;
   go_on_with(make(1, 2), {}, 3, &state);
-  auto p = make(0, 1);
   CHECK(
-      contains(error_of(p.restore(state), errc::failed_precondition),
+      contains(restore_error(make(0, 1), state),
                "indexed_reader: cannot resume: state is in the middle of an epoch that divides its "
                "files among 2 ranks, but world_size is 1: pass the states of all 2 ranks to "));
-  leat::block_on(p.stop());
 }
 
 }  // namespace resume_indexed_test

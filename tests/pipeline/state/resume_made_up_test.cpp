@@ -13,13 +13,8 @@
 
 namespace resume_made_up_test {
 
-using leat_test::change_begun;
-using leat_test::change_files;
-using leat_test::lines_of;
-using leat_test::read_and_save;
-using leat_test::stages_of;
-using leat_test::texts;
-using stages = leat_test::saved_stages;
+using namespace leat_test;
+using stages = saved_stages;
 
 constexpr std::uint64_t huge = std::uint64_t{1} << 60;
 
@@ -59,7 +54,7 @@ std::string refused(Pipeline p, const std::string& state,
 
 template <class Pipeline>
 std::string state_behind(Pipeline p, std::size_t elements) {
-  return leat::block_on(read_and_save(p, elements)).second.back();
+  return run_and_save(std::move(p), elements).second.back();
 }
 
 TEST_CASE("resume: rejects an invalid number of records without reading epoch after epoch",
@@ -100,13 +95,10 @@ TEST_CASE("resume: rejects states of ranks that are epochs apart", "[pipeline]")
   for (const std::uint64_t epoch : {std::uint64_t{2000}, std::uint64_t{1} << 62}) {
     stages ahead = stages_of(good[1]);
     change_files([&](auto& f) { f.epoch = epoch; })(ahead);
-    auto p = lines.read();
     const std::string why =
-        error_of(p.restore_ranks({good[0], leat::detail::stages_to_bytes(ahead)}),
-                 errc::failed_precondition);
+        restore_ranks_error(lines.read(), {good[0], leat::detail::stages_to_bytes(ahead)});
     CHECK(contains(why, "stage 'files': state cannot be restored: rank 0 of 2 is "));
     CHECK(contains(why, " epochs behind another rank"));
-    leat::block_on(p.stop());
   }
 }
 
@@ -171,7 +163,7 @@ TEST_CASE("resume: rejects a state that skips more elements than a function make
     });
   };
   const std::string state = state_behind(declared(), 4);
-  const auto begun = leat_test::state_in<leat::detail::flat_map_state>(stages_of(state)[3]).begun;
+  const auto begun = state_in<leat::detail::flat_map_state>(stages_of(state)[3]).begun;
   REQUIRE(begun.at(0).had == 1);
   for (const std::uint64_t had : {std::uint64_t{4}, huge, UINT64_MAX}) {
     CHECK(contains(refused(declared(), state, change_begun(3, [&](auto& b) { b[0].had = had; })),
@@ -193,8 +185,7 @@ TEST_CASE("resume: rejects states of a later version", "[pipeline]") {
   const std::string content = state.substr(0, state.size() - 5);
   REQUIRE(with_checksum(content) == state);
   const auto refusal = [&](const std::string& changed) {
-    auto p = lines.read();
-    return error_of(p.restore(with_checksum(changed)), errc::unimplemented);
+    return restore_error(lines.read(), with_checksum(changed), errc::unimplemented);
   };
   const char* const version = "has version 2, but this version of leat reads only version 1";
   const char* const fields = "has unknown fields: it was saved by a later version of leat";
@@ -212,8 +203,7 @@ TEST_CASE("resume: rejects bytes in a form that a pipeline does not write", "[pi
   const few_lines lines;
   const std::string state = state_behind(lines.read(), 5);
   const auto refusal = [&](const std::string& content) {
-    auto p = lines.read();
-    return error_of(p.restore(with_checksum(content)), errc::invalid_argument);
+    return restore_error(lines.read(), with_checksum(content), errc::invalid_argument);
   };
   const std::string content = state.substr(0, state.size() - 5);
   const char* const expected =
@@ -227,17 +217,17 @@ TEST_CASE("resume: rejects bytes in a form that a pipeline does not write", "[pi
 TEST_CASE("resume: rejects an indexed reader with an epoch number that is too large",
           "[pipeline]") {
   const temp_dir dir;
-  leat::block_on(leat_test::write_record_files(dir, 40));
+  leat::block_on(write_record_files(dir, 40));
   const auto declared = [&](std::uint64_t rank, std::uint64_t world_size) {
     return leat::read_indexed({dir / "records???"},
                               {.num_epochs = 2,
                                .seed = 5,
                                .world = {.rank = rank, .world_size = world_size},
                                .batch_size = 2})
-        .map("text", leat_test::text_of_record);
+        .map("text", text_of_record);
   };
   const auto in_epoch = [](std::uint64_t epoch) {
-    return leat_test::change_in<leat::detail::indexed_state>(0, [epoch](auto& own) {
+    return change_in<leat::detail::indexed_state>(0, [epoch](auto& own) {
       auto s = leat::indexed_reader_state::from_bytes(own.reader, "test");
       s.epoch = epoch;
       own.reader = s.to_bytes();
@@ -258,10 +248,8 @@ TEST_CASE("resume: rejects an indexed reader with an epoch number that is too la
     in_epoch(UINT64_MAX)(all);
     states.push_back(leat::detail::stages_to_bytes(all));
   }
-  auto p = declared(0, 1);
-  CHECK(contains(error_of(p.restore_ranks(states), errc::invalid_argument),
+  CHECK(contains(restore_ranks_error(declared(0, 1), states, errc::invalid_argument),
                  "number of epochs is too large"));
-  leat::block_on(p.stop());
 }
 
 }  // namespace resume_made_up_test

@@ -10,35 +10,21 @@
 
 namespace resume_ranks_test {
 
-using leat_test::check_dealing;
-using leat_test::go_on;
-using leat_test::go_on_with;
-using leat_test::join_rows;
-using leat_test::joined_by_commas;
-using leat_test::lines_of;
-using leat_test::parts_of;
-using leat_test::read_and_save;
-using leat_test::sorted;
-using leat_test::text_of_record;
-using leat_test::texts;
-using leat_test::write_record_files;
+using namespace leat_test;
 
 // `before` ranks read 10 batches each; then `behind` ranks continue.
 template <class Make>
 void check_ranks(std::uint64_t before, std::uint64_t behind, Make make) {
-  auto alone = make(0, 1);
-  const std::string all = joined_by_commas(leat::block_on(leat_test::read_all(alone)));
+  const std::string all = joined_by_commas(elements_of(make(0, 1)));
   std::string seen;
   std::string state;
   for (std::uint64_t rank = 0; rank < before; ++rank) {
-    auto p = make(rank, before);
-    const auto [elements, states] = leat::block_on(read_and_save(p, 10));
+    const auto [elements, states] = run_and_save(make(rank, before), 10);
     seen += joined_by_commas(elements) + ',';
     state = states.back();
   }
   for (std::uint64_t rank = 0; rank < behind; ++rank) {
-    auto p = make(rank, behind);
-    seen += joined_by_commas(leat::block_on(go_on(p, state))) + ',';
+    seen += joined_by_commas(elements_after(make(rank, behind), state)) + ',';
   }
   CHECK(sorted(parts_of(seen)) == sorted(parts_of(all)));
 }
@@ -49,14 +35,11 @@ TEST_CASE("resume: too few files for the ranks do not mean a different declarati
   const auto declare = [&] {
     return lines_of({.files = {dir / "*"}, .world = {.rank = 0, .world_size = 2}});
   };
-  auto p = declare();
-  const std::string state = leat::block_on(read_and_save(p, 2)).second.back();
+  const std::string state = run_and_save(declare(), 2).second.back();
   std::filesystem::remove(dir / "b");  // such as on a disk that is not mounted yet
-  auto other = declare();
   CHECK(
-      contains(error_of(other.restore(state), errc::failed_precondition),
+      contains(restore_error(declare(), state),
                "cannot resume from its state: stage 'files': 1 files are not enough for 2 ranks"));
-  leat::block_on(other.stop());
 }
 
 TEST_CASE("resume: another number of ranks continues with the same records", "[pipeline]") {
@@ -84,7 +67,7 @@ TEST_CASE("resume: another number of ranks continues with the same records", "[p
                       .map("text", text_of_record, {.workers = 2})
                       .map("again", [](std::string text) { return text; })
                       .batch({.batch_size = 4})
-                      .map("join", [](const texts& batch) { return joined_by_commas(batch); });
+                      .map("join", join_batch);
                 });
   }
 }
@@ -107,25 +90,18 @@ TEST_CASE("resume: another number of ranks restores held elements from all state
       return texts(2, text_of_record(record));
     });
   };
-  auto first = shuffled(0, 2);
-  const std::string state = leat::block_on(read_and_save(first, 70)).second.back();
+  const std::string state = run_and_save(shuffled(0, 2), 70).second.back();
   for (const auto& [rank, world_size] : {std::pair{1U, 2U}, {0U, 3U}, {0U, 1U}}) {
-    auto p = shuffled(rank, world_size);
-    const std::string why = error_of(p.restore(state), errc::failed_precondition);
-    CHECK(contains(why, "stage 'shuffle': state has elements of rank 0 of 2, but this is rank " +
-                            std::to_string(rank) + " of " + std::to_string(world_size) +
-                            ": call restore_ranks() with the states of all 2 ranks"));
-    leat::block_on(p.stop());
+    CHECK(contains(restore_error(shuffled(rank, world_size), state),
+                   "stage 'shuffle': state has elements of rank 0 of 2, but this is rank " +
+                       std::to_string(rank) + " of " + std::to_string(world_size) +
+                       ": call restore_ranks() with the states of all 2 ranks"));
   }
-  auto same = shuffled(0, 2);
-  CHECK(leat::block_on(go_on(same, state)).size() == 430);
+  CHECK(elements_after(shuffled(0, 2), state).size() == 430);
 
-  auto twice = words(0, 2);
-  const texts states = leat::block_on(read_and_save(twice, 3)).second;
-  auto p = words(1, 2);
-  CHECK(contains(error_of(p.restore(states.back()), errc::failed_precondition),
+  const texts states = run_and_save(words(0, 2), 3).second;
+  CHECK(contains(restore_error(words(1, 2), states.back()),
                  "stage 'twice': state has elements of rank 0 of 2"));
-  leat::block_on(p.stop());
 }
 
 // ------------------------------------------------------------------------- files shared by ranks
@@ -138,7 +114,7 @@ struct sharing {
 
 TEST_CASE("resume: files are redistributed to another number of ranks", "[pipeline]") {
   const temp_dir dir;
-  leat_test::write_line_files(dir, 400);
+  write_line_files(dir, 400);
   for (const sharing how : {sharing{}, {true, 1, 1}, {true, 3, 1}, {false, 4, 2}, {true, 2, 3}}) {
     const auto lines = [&](std::uint64_t rank, std::uint64_t world_size) {
       return lines_of({.files = {dir / "lines*"},
@@ -151,9 +127,8 @@ TEST_CASE("resume: files are redistributed to another number of ranks", "[pipeli
           .prefetch(2);
     };
     const std::vector<std::size_t> places =
-        leat_test::slow_build || leat_test::is_repeated_run()
-            ? std::vector<std::size_t>{1, 64}
-            : std::vector<std::size_t>{0, 1, 3, 18, 64, 130, 500};
+        slow_build || is_repeated_run() ? std::vector<std::size_t>{1, 64}
+                                        : std::vector<std::size_t>{0, 1, 3, 18, 64, 130, 500};
     for (const std::size_t some : places) {
       check_dealing({2, 3}, some, lines);
       check_dealing({4, 1}, some, lines);
@@ -174,9 +149,6 @@ TEST_CASE("resume: batches of compressed records are redistributed", "[pipeline]
         .batch({.batch_size = 4})
         .map("join", join_rows, {.workers = 2});
   };
-  const auto parted = [](const texts& batches) {
-    return sorted(parts_of(joined_by_commas(batches)));
-  };
   texts states(3);
   texts seen;
   for (std::uint64_t rank = 0; rank < 3; ++rank) {
@@ -188,7 +160,7 @@ TEST_CASE("resume: batches of compressed records are redistributed", "[pipeline]
     CHECK(part.size() > 20);
     seen.insert(seen.end(), part.begin(), part.end());
   }
-  CHECK(parted(seen) == parted(go_on_with(records(0, 1), {})));
+  CHECK(contents(seen) == contents(go_on_with(records(0, 1), {})));
 }
 
 TEST_CASE("resume: a file that another rank started continues after its header", "[pipeline]") {
@@ -221,7 +193,7 @@ TEST_CASE("resume: a file that another rank started continues after its header",
 
 TEST_CASE("resume: with an equal number of ranks each rank resumes its own state", "[pipeline]") {
   const temp_dir dir;
-  leat_test::write_line_files(dir, 400);
+  write_line_files(dir, 400);
   const auto lines = [&](std::uint64_t rank) {
     return lines_of({.files = {dir / "lines*"}, .world = {.rank = rank, .world_size = 2}})
         .shuffle({.capacity = 20, .seed = 1});
@@ -237,43 +209,37 @@ TEST_CASE("resume: with an equal number of ranks each rank resumes its own state
 
 TEST_CASE("resume: rejects states that do not cover all ranks", "[pipeline]") {
   const temp_dir dir;
-  leat_test::write_line_files(dir, 400);
+  write_line_files(dir, 400);
   const auto lines = [&](std::uint64_t rank, std::uint64_t world_size) {
     return lines_of({.files = {dir / "lines*"}, .world = {.rank = rank, .world_size = world_size}});
   };
-  const auto refused = [](auto p, const texts& states) {
-    const std::string why = error_of(p.restore_ranks(states), errc::failed_precondition);
-    leat::block_on(p.stop());
-    return why;
-  };
   texts states(2);
   for (std::uint64_t r = 0; r < 2; ++r) go_on_with(lines(r, 2), {}, 10, &states[r]);
-  CHECK(contains(refused(lines(0, 3), {}), "no states were passed: pass the state of each rank"));
+  CHECK(contains(restore_ranks_error(lines(0, 3), {}),
+                 "no states were passed: pass the state of each rank"));
   CHECK(contains(
-      refused(lines(0, 3), {states[1]}),
+      restore_ranks_error(lines(0, 3), {states[1]}),
       "1 states were passed, but one belongs to rank 1 of 2: pass the state of each rank"));
-  CHECK(contains(refused(lines(0, 3), {states[1], states[1]}),
+  CHECK(contains(restore_ranks_error(lines(0, 3), {states[1], states[1]}),
                  "pass the state of each rank exactly once"));
   auto single = lines(0, 3);
   CHECK(contains(error_of(single.restore(states[1]), errc::failed_precondition),
                  "stage 'files': state belongs to rank 1 of 2, but this is rank 0 of 3: call "
                  "restore_ranks() with the states of all 2 ranks"));
   // After the error, the pipeline is as it was declared, and can be read.
-  CHECK(!leat::block_on(leat_test::read_all(single)).empty());
+  CHECK(!leat::block_on(read_all(single)).empty());
 }
 
 TEST_CASE("resume: rejects ranks with different seeds", "[pipeline]") {
   const temp_dir dir;
-  leat_test::write_line_files(dir, 400);
+  write_line_files(dir, 400);
   leat::block_on(write_record_files(dir, 100));
   using seed = std::optional<std::uint64_t>;
   const auto check = [](auto make) {
     texts states(2);
     for (std::uint64_t r = 0; r < 2; ++r) go_on_with(make(r, 2, seed(7 + r)), {}, 3, &states[r]);
-    auto p = make(0, 1, seed());
-    CHECK(contains(error_of(p.restore_ranks(states), errc::failed_precondition),
+    CHECK(contains(restore_ranks_error(make(0, 1, seed()), states),
                    "seeds of rank 1 of 2 and rank 0 of 2 differ"));
-    leat::block_on(p.stop());
   };
   check([&](std::uint64_t rank, std::uint64_t world_size, seed s) {
     return lines_of({.files = {dir / "lines*"},
@@ -299,10 +265,8 @@ TEST_CASE("resume: all ranks reject a changed file", "[pipeline]") {
   for (std::uint64_t r = 0; r < 2; ++r) go_on_with(lines(r, 2), {}, 1, &states[r]);
   dir.write("b", "1\n2\n3\n4\n");
   for (std::uint64_t rank = 0; rank < 3; ++rank) {
-    auto p = lines(rank, 3);
-    CHECK(contains(error_of(p.restore_ranks(states), errc::failed_precondition),
-                   "bytes, but had 6 when it was read"));
-    leat::block_on(p.stop());
+    CHECK(
+        contains(restore_ranks_error(lines(rank, 3), states), "bytes, but had 6 when it was read"));
   }
 }
 

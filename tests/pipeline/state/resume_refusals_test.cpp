@@ -13,11 +13,7 @@
 
 namespace resume_refusals_test {
 
-using leat_test::go_on;
-using leat_test::lines_of;
-using leat_test::read_all;
-using leat_test::read_and_save;
-using leat_test::texts;
+using namespace leat_test;
 
 struct choices {
   std::size_t interleave = 2;
@@ -33,7 +29,7 @@ auto declared(const temp_dir& dir, choices c = {}) {
                   {.name = "train"})
       .shuffle({.capacity = c.capacity, .seed = c.seed, .name = c.shuffle})
       .batch({.batch_size = c.batch})
-      .map("join", [](const texts& batch) { return leat_test::joined_by_commas(batch); })
+      .map("join", join_batch)
       .prefetch(1);
 }
 
@@ -42,8 +38,7 @@ struct saved_pipeline {
     dir.write("a", "1\n2\n3\n4\n5\n6\n7\n");
     dir.write("b", "11\n12\n13\n14\n");
     dir.write("c", "21\n22\n23\n24\n25\n");
-    auto p = declared(dir);
-    auto [elements, after] = leat::block_on(read_and_save(p));
+    auto [elements, after] = run_and_save(declared(dir));
     all = std::move(elements);
     states = std::move(after);
     CHECK(all.size() == 6);
@@ -57,9 +52,7 @@ struct saved_pipeline {
   template <class Pipeline>
   std::string refused_state(Pipeline p, std::string state,
                             errc expected = errc::failed_precondition) {
-    const std::string why = error_of(p.restore(std::move(state)), expected);
-    leat::block_on(p.stop());
-    return why;
+    return restore_error(std::move(p), std::move(state), expected);
   }
 
   temp_dir dir;
@@ -87,22 +80,17 @@ TEST_CASE("resume: rejects a different pipeline and names the difference", "[pip
 // element.
 template <class Declare, class Options>
 std::string refused_with(Declare declare, const Options& then, const Options& now) {
-  auto p = declare(then);
-  const auto [all, states] = leat::block_on(read_and_save(p, 1));
+  const auto [all, states] = run_and_save(declare(then), 1);
   REQUIRE(all.size() == 1);
-  auto same = declare(then);
-  CHECK(leat::block_on(go_on(same, states[1], 1)).size() == 1);
-  auto other = declare(now);
-  const std::string why = error_of(other.restore(states[1]), errc::invalid_argument);
-  leat::block_on(other.stop());
-  return why;
+  CHECK(elements_after(declare(then), states[1], 1).size() == 1);
+  return restore_error(declare(now), states[1], errc::invalid_argument);
 }
 
 TEST_CASE("resume: rejects different reader options by name", "[pipeline]") {
   using leat::corruption_policy;
   const temp_dir dir;
   dir.write("lines", "1\n2\n3\n");
-  leat::block_on(leat_test::write_record_files(dir, 30));
+  leat::block_on(write_record_files(dir, 30));
   const auto lines = [&](const leat::line_reader_options& o) {
     return lines_of({.files = {dir / "lines"}, .reader = o});
   };
@@ -115,7 +103,7 @@ TEST_CASE("resume: rejects different reader options by name", "[pipeline]") {
 
   const auto records = [&](const leat::tfrecord_reader_options& o) {
     return leat::read_files<leat::tfrecord_reader>({.files = {dir / "records???"}, .reader = o})
-        .map("text", leat_test::text_of_record);
+        .map("text", text_of_record);
   };
   const leat::tfrecord_reader_options record;
   CHECK(contains(refused_with(records, record, {.checks = leat::tfrecord_checks::none}),
@@ -129,7 +117,7 @@ TEST_CASE("resume: rejects different reader options by name", "[pipeline]") {
 
   const auto whole = [&](const leat::whole_file_reader_options& o) {
     return leat::read_files<leat::whole_file_reader>({.files = {dir / "*"}, .reader = o})
-        .map("text", leat_test::text_of_record);
+        .map("text", text_of_record);
   };
   CHECK(contains(refused_with(whole, leat::whole_file_reader_options(), {.max_file_size = 1 << 20}),
                  "max_file_size is 1048576, but was"));
@@ -138,9 +126,9 @@ TEST_CASE("resume: rejects different reader options by name", "[pipeline]") {
 TEST_CASE("resume: rejects different options of read_indexed() by name", "[pipeline]") {
   using options = leat::indexed_reader_options;
   const temp_dir dir;
-  leat::block_on(leat_test::write_record_files(dir, 30));
+  leat::block_on(write_record_files(dir, 30));
   const auto indexed = [&](const options& o) {
-    return leat::read_indexed({dir / "records???"}, o).map("text", leat_test::text_of_record);
+    return leat::read_indexed({dir / "records???"}, o).map("text", text_of_record);
   };
   const options first{.num_epochs = 3, .seed = 1};
   const auto refused = [&](auto change) {
@@ -158,24 +146,20 @@ TEST_CASE("resume: rejects different options of read_indexed() by name", "[pipel
       refused([](options& o) { o.corruption.policy = leat::corruption_policy::skip_record; }),
       "corruption.policy is 1, but was 0"));
 
-  auto p = indexed(first);
-  const auto [all, states] = leat::block_on(read_and_save(p));
+  const auto [all, states] = run_and_save(indexed(first));
   REQUIRE(all.size() == 90);
   const auto with_epochs = [&](std::uint64_t epochs) {
     return indexed({.num_epochs = epochs, .seed = 1});
   };
   for (const std::size_t k : {30U, 60U}) {  // where the last epoch ends
-    auto ended = with_epochs(k / 30);
-    CHECK(leat::block_on(go_on(ended, states[k])).empty());
+    CHECK(elements_after(with_epochs(k / 30), states[k]).empty());
   }
   for (const std::size_t k : {31U, 61U, 90U}) {
     INFO(k);
-    auto fewer = with_epochs(k == 31 ? 1 : 2);
-    CHECK(contains(error_of(fewer.restore(states[k]), errc::failed_precondition),
+    CHECK(contains(restore_error(with_epochs(k == 31 ? 1 : 2), states[k]),
                    "stage 'indexed_reader': state cannot be restored: it is in epoch " +
                        std::string(k == 31 ? "2" : "3") + ", but num_epochs is " +
                        (k == 31 ? "1" : "2")));
-    leat::block_on(fewer.stop());
   }
 }
 
@@ -214,13 +198,7 @@ TEST_CASE("resume: a rejected state leaves the pipeline as declared", "[pipeline
   auto p = declared(s.dir);
   const auto read = [&]() -> task<texts> {
     s.dir.write("b", "11\n12\n13\n1\n");
-    bool refused = false;
-    try {
-      co_await p.restore(s.states[3]);
-    } catch (const leat::failure&) {
-      refused = true;
-    }
-    CHECK(refused);
+    CHECK(co_await throws<leat::failure>(p.restore(s.states[3])));
     s.dir.write("b", changed);
     co_return co_await read_all(p);
   };
@@ -251,13 +229,7 @@ TEST_CASE("resume: saving reports why a pipeline cannot be saved", "[pipeline]")
   const temp_dir dir;
   dir.write("a", "1\n2\n3\n");
   const auto why = [](const auto& p) {
-    try {
-      static_cast<void>(p.save());
-    } catch (const leat::failure& e) {
-      CHECK(e.code() == errc::failed_precondition);
-      return std::string(e.what());
-    }
-    return std::string();
+    return refusal([&] { return p.save(); }, errc::failed_precondition);
   };
   leat::fifo_queue<int> queue(3, "numbers");
   CHECK(contains(why(leat::read_queue(queue, {.name = "serve"})),
@@ -281,32 +253,23 @@ TEST_CASE("resume: saving reports why a pipeline cannot be saved", "[pipeline]")
 TEST_CASE("resume: rejects a restore of a running pipeline", "[pipeline]") {
   saved_pipeline s;
   auto p = declared(s.dir);
+  std::string why;
   const auto run = [&]() -> task<> {
     static_cast<void>(co_await p.next());
-    std::exception_ptr error;
-    try {
-      co_await p.restore(s.states[2]);
-    } catch (...) {
-      error = std::current_exception();
-    }
+    why = co_await message_of(p.restore(s.states[2]), errc::failed_precondition);
     co_await p.stop();
-    if (error) std::rethrow_exception(error);
   };
-  CHECK(contains(error_of(run(), errc::failed_precondition), "restore it before the first next()"));
+  leat::block_on(run());
+  CHECK(contains(why, "restore it before the first next()"));
 }
 
 TEST_CASE("resume: the state after the end of a pipeline", "[pipeline]") {
   saved_pipeline s;
   SECTION("no elements after the end, except with another epoch") {
-    auto p = declared(s.dir);
-    CHECK(leat::block_on(go_on(p, s.states.back())).empty());
-    auto twice = declared(s.dir, {.num_epochs = 2});
-    const auto [all, states] = leat::block_on(read_and_save(twice));
-    auto more = declared(s.dir, {.num_epochs = 3});
-    CHECK(leat::block_on(go_on(more, states.back())).size() > 0);
-    auto fewer = declared(s.dir);
-    const auto behind = [&]() -> task<> { co_await go_on(fewer, states.back()); };
-    CHECK(contains(error_of(behind(), errc::failed_precondition),
+    CHECK(elements_after(declared(s.dir), s.states.back()).empty());
+    const auto [all, states] = run_and_save(declared(s.dir, {.num_epochs = 2}));
+    CHECK(elements_after(declared(s.dir, {.num_epochs = 3}), states.back()).size() > 0);
+    CHECK(contains(restore_error(declared(s.dir), states.back()),
                    "it is in epoch 2, but num_epochs is 1"));
   }
   SECTION("after stop() or an exception of the body, the next element") {
@@ -319,8 +282,7 @@ TEST_CASE("resume: the state after the end of a pipeline", "[pipeline]") {
     };
     CHECK_THROWS_AS(leat::block_on(run()), std::runtime_error);
     CHECK(p.save() == s.states[4]);
-    auto rest = declared(s.dir);
-    CHECK(leat::block_on(go_on(rest, p.save())) == texts(s.all.begin() + 4, s.all.end()));
+    CHECK(elements_after(declared(s.dir), p.save()) == elements_from(s.all, 4));
   }
   SECTION("after an error of a stage, the next element") {
     const auto failing = [&](bool fails) {
@@ -331,81 +293,66 @@ TEST_CASE("resume: the state after the end of a pipeline", "[pipeline]") {
             return text;
           });
     };
-    auto p = failing(true);
-    texts seen;
-    const auto run = [&]() -> task<> {
-      while (auto element = co_await p.next()) seen.push_back(std::move(*element));
-    };
-    CHECK_THROWS_AS(leat::block_on(run()), std::runtime_error);
-    auto rest = failing(false);
-    const texts others = leat::block_on(go_on(rest, p.save()));
+    auto [seen, state] = read_to_error(failing(true));
+    const texts others = elements_after(failing(false), state);
     seen.insert(seen.end(), others.begin(), others.end());
-    auto whole = failing(false);
-    CHECK(seen == leat::block_on(read_all(whole)));
+    CHECK(seen == elements_of(failing(false)));
   }
 }
 
 TEST_CASE("resume: without a seed, uses the seed of the state", "[pipeline]") {
   saved_pipeline s;
-  auto p = declared(s.dir, {.seed = std::nullopt});
-  const auto [all, states] = leat::block_on(read_and_save(p));
+  const auto [all, states] = run_and_save(declared(s.dir, {.seed = std::nullopt}));
   for (std::size_t k = 0; k < states.size(); ++k) {
-    auto rest = declared(s.dir, {.seed = std::nullopt});
-    CHECK(leat::block_on(go_on(rest, states[k])) ==
-          texts(all.begin() + static_cast<std::ptrdiff_t>(k), all.end()));
+    CHECK(elements_after(declared(s.dir, {.seed = std::nullopt}), states[k]) ==
+          elements_from(all, k));
   }
 }
 
 TEST_CASE("resume: a global shuffle without a given seed", "[pipeline]") {
   const temp_dir dir;
-  leat::block_on(leat_test::write_record_files(dir, 60));
+  leat::block_on(write_record_files(dir, 60));
   const auto declare = [&](std::optional<std::uint64_t> seed) {
     return leat::read_indexed({dir / "records???"},
                               {.num_epochs = 2, .seed = seed, .batch_size = 7})
-        .map("text", leat_test::text_of_record);
+        .map("text", text_of_record);
   };
-  auto p = declare(std::nullopt);
-  const auto [all, states] = leat::block_on(read_and_save(p));
+  const auto [all, states] = run_and_save(declare(std::nullopt));
   REQUIRE(all.size() == 120);
   for (const std::size_t k : {0U, 1U, 50U, 60U, 119U, 120U}) {  // 0: before the start
     INFO(k);
-    auto rest = declare(std::nullopt);
-    CHECK(leat::block_on(go_on(rest, states[k])) ==
-          texts(all.begin() + static_cast<std::ptrdiff_t>(k), all.end()));
+    CHECK(elements_after(declare(std::nullopt), states[k]) == elements_from(all, k));
   }
   auto given = declare(1);
   const std::string of_given = given.save();
   for (const std::string& state : {of_given, leat::block_on(read_and_save(given)).second[9]}) {
-    auto other = declare(2);
-    CHECK(contains(error_of(other.restore(state), errc::failed_precondition),
+    CHECK(contains(restore_error(declare(2), state),
                    "stage 'indexed_reader': state cannot be restored: seed is 2, but was 1"));
-    leat::block_on(other.stop());
   }
 }
 
 // Any content with a valid checksum is rejected, or read to the end.
 TEST_CASE("resume: rejects states that no pipeline saved", "[pipeline]") {
-  using stages = leat_test::saved_stages;
-  using leat_test::change_buffer;
-  using leat_test::change_files;
+  using stages = saved_stages;
+  using change_buffer;
+  using change_files;
   saved_pipeline s;
   for (const char* name : {"a", "b", "c"}) {
     std::string text;
     for (int i = 0; i < 100; ++i) text += name + std::to_string(i) + '\n';
     s.dir.write(name, text);
   }
-  auto whole = declared(s.dir);
-  const auto [elements, states] = leat::block_on(read_and_save(whole));
-  const stages good = leat_test::stages_of(states[45]);
+  const auto [elements, states] = run_and_save(declared(s.dir));
+  const stages good = stages_of(states[45]);
   REQUIRE(good.size() == 5);
-  REQUIRE(leat_test::state_in<leat::detail::shuffle_state>(good[2]).held.size() == 5);
+  REQUIRE(state_in<leat::detail::shuffle_state>(good[2]).held.size() == 5);
   constexpr std::uint64_t huge = std::uint64_t{1} << 60;
   const auto all_positions = [](leat::detail::file_position changed) {
     return change_files([changed](auto& f) {
       for (auto& position : f.positions) position = changed;
     });
   };
-  const std::vector<leat_test::stages_change> changes{
+  const std::vector<stages_change> changes{
       [](stages& all) { all.clear(); },
       [](stages& all) { all.pop_back(); },
       [](stages& all) { all.push_back(all.back()); },

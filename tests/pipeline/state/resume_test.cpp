@@ -2,36 +2,23 @@
 
 #include <algorithm>
 
+#include "input/few_files.hpp"
 #include "leat/io/reader/csv_reader.hpp"
 #include "leat/io/reader/fixed_length_reader.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/io/reader/whole_file_reader.hpp"
 #include "leat/pipeline/read_indexed.hpp"
-#include "pipeline/resuming.hpp"
 #include "pipeline/saved_stages.hpp"
+#include "pipeline/source/dealing.hpp"
 
 namespace resume_test {
 
 using leat::fixed_length_reader;
 using leat::line_reader;
 using leat::tfrecord_reader;
-using leat_test::check_resuming;
-using leat_test::joined_by_commas;
-using leat_test::lines_of;
-using leat_test::read_and_save;
-using leat_test::text_of_record;
-using leat_test::texts;
-using leat_test::write_line_files;
-using leat_test::write_record_files;
+using namespace leat_test;
 
 constexpr int records = 1000;
-
-std::string join_batch(const texts& batch) { return joined_by_commas(batch); }
-std::string join_rows(const leat::owned_record_batch& rows) {
-  std::string text;
-  for (const leat::byte_view row : rows) text += text_of_record(row) + ',';
-  return text;
-}
 
 TEST_CASE("resume: files, shuffled and interleaved, several epochs", "[pipeline]") {
   const temp_dir dir;
@@ -95,15 +82,6 @@ TEST_CASE("resume: rows of compressed records, from every element to the end", "
 TEST_CASE("resume: a flat_map with no or many elements", "[pipeline]") {
   const temp_dir dir;
   write_line_files(dir, 250);
-  const auto odd = [](std::string text) -> std::optional<std::string> {
-    if (text.back() % 2 == 0) return std::nullopt;
-    return text;
-  };
-  const auto parts = [](const std::string& text) {
-    texts all;
-    for (std::size_t i = 0; i < text.size(); ++i) all.push_back(text + char('a' + i));
-    return all;
-  };
   for (const std::size_t workers : {std::size_t{0}, std::size_t{3}}) {
     check_resuming([&] {
       return lines_of({.files = {dir / "lines*"}, .num_epochs = 2, .interleave = 2})
@@ -139,14 +117,14 @@ TEST_CASE("resume: records other than lines", "[pipeline]") {
     return leat::read_files<fixed_length_reader>(
                {.files = {dir / "fixed"}, .num_epochs = 2, .reader = {.record_size = 4}})
         .shuffle({.capacity = 30, .seed = 4})
-        .map("text", [](leat::byte_view r) { return text_of_record(r); });
+        .map("text", text_of_record);
   });
   for (int i = 0; i < 60; ++i) dir.write("whole" + std::to_string(100 + i), std::to_string(i));
   check_resuming([&] {
     return leat::read_files<leat::whole_file_reader>(
                {.files = {dir / "whole*"}, .num_epochs = 2, .interleave = 3})
         .shuffle({.capacity = 20, .seed = 4})
-        .map("text", [](leat::byte_view r) { return text_of_record(r); });
+        .map("text", text_of_record);
   });
 }
 
@@ -239,12 +217,12 @@ TEST_CASE("resume: limits of corruption count earlier skipped records", "[pipeli
     auto whole = make();
     const damaged_stream r = leat::block_on(read_damaged(whole, ""));
     REQUIRE(r.all.size() > 30);
-    REQUIRE(leat_test::contains(r.error, "20 earlier reports reach the limit"));
+    REQUIRE(contains(r.error, "20 earlier reports reach the limit"));
     for (std::size_t k = 0; k < r.states.size(); ++k) {
       INFO("restored behind " << k);
       auto p = make();
       const damaged_stream rest = leat::block_on(read_damaged(p, r.states[k]));
-      CHECK(rest.all == texts(r.all.begin() + static_cast<std::ptrdiff_t>(k), r.all.end()));
+      CHECK(rest.all == elements_from(r.all, k));
       CHECK(said(rest.error) == said(r.error));
     }
   };
@@ -268,14 +246,11 @@ TEST_CASE("resume: refilling a buffer does not report corruption again", "[pipel
     return lines_of({.files = {dir / "a"}, .reader = reader})
         .shuffle({.capacity = 1000, .seed = 1});
   };
-  auto whole = make();
-  const auto [all, states] = leat::block_on(leat_test::read_and_save(whole));
+  const auto [all, states] = run_and_save(make());
   REQUIRE(all.size() == 296);
   REQUIRE(std::exchange(told, 0) == 4);
   for (const std::size_t k : {70U, 250U}) {  // the first block of 64 begins before the files
-    auto p = make();
-    CHECK(leat::block_on(leat_test::go_on(p, states[k])) ==
-          texts(all.begin() + static_cast<std::ptrdiff_t>(k), all.end()));
+    CHECK(elements_after(make(), states[k]) == elements_from(all, k));
     CHECK(told == 0);
   }
 }
@@ -322,24 +297,12 @@ TEST_CASE("resume: after an error of a function, continues with the next element
         return std::move(p).flat_map(
             "mark", [](const std::string& text) { return texts(3, text + '.'); }, options);
       };
-      auto whole = make();
-      const texts all = leat::block_on(leat_test::read_all(whole));
+      const texts all = elements_of(make());
       fails = true;
-      auto first = make();
-      texts seen;
-      std::string state;
-      const auto read = [&]() -> leat::task<> {
-        try {
-          while (auto text = co_await first.next()) seen.push_back(std::move(*text));
-        } catch (const std::runtime_error&) {
-          state = first.save();
-        }
-      };
-      leat::block_on(read());
+      auto [seen, state] = read_to_error(make());
       CHECK(seen.size() == (what == behind::many ? 87 : 29));
       fails = false;
-      auto second = make();
-      const texts rest = leat::block_on(leat_test::go_on(second, state));
+      const texts rest = elements_after(make(), state);
       seen.insert(seen.end(), rest.begin(), rest.end());
       CHECK(seen == all);
     }
@@ -353,14 +316,11 @@ TEST_CASE("resume: a buffer that holds each record a thousand times", "[pipeline
     return lines_of({.files = {dir / "lines"}, .num_epochs = 1500})
         .shuffle({.capacity = 4000, .seed = 3});
   };
-  auto whole = make();
-  const texts all = leat::block_on(leat_test::read_all(whole));
-  auto first = make();
-  const auto [seen, states] = leat::block_on(leat_test::read_and_save(first, 70));
-  auto second = make();
-  const texts rest = leat::block_on(leat_test::go_on(second, states.back()));
+  const texts all = elements_of(make());
+  const auto [seen, states] = run_and_save(make(), 70);
+  const texts rest = elements_after(make(), states.back());
   REQUIRE(seen.size() == 70);
-  CHECK(rest == texts(all.begin() + 70, all.end()));
+  CHECK(rest == elements_from(all, 70));
 }
 
 TEST_CASE("resume: a restored state is saved as the same bytes", "[pipeline]") {
@@ -372,12 +332,8 @@ TEST_CASE("resume: a restored state is saved as the same bytes", "[pipeline]") {
         .batch({.batch_size = 3})
         .map("join", join_batch);
   };
-  auto whole = make();
-  for (const std::string& state : leat::block_on(read_and_save(whole)).second) {
-    auto p = make();
-    leat::block_on(p.restore(state));
-    CHECK((p.save() == state));
-    leat::block_on(p.stop());
+  for (const std::string& state : run_and_save(make()).second) {
+    CHECK((restore_and_save(make(), state, 0).second.front() == state));
   }
 }
 
@@ -394,8 +350,7 @@ TEST_CASE("resume: with fewer files than interleave slots at most two rounds are
     const texts states = leat::block_on(read_and_save(p, 300)).second;
     std::uint64_t most = 0;
     for (const std::string& state : states) {
-      const auto files =
-          leat_test::state_in<leat::detail::file_stage_state>(leat_test::stages_of(state)[0]);
+      const auto files = state_in<leat::detail::file_stage_state>(stages_of(state)[0]);
       most = std::max(most, files.at.records);
     }
     CHECK(most <= 4 * interleave);

@@ -9,9 +9,7 @@
 
 namespace resume_turns_test {
 
-using leat_test::go_on;
-using leat_test::read_and_save;
-using leat_test::texts;
+using namespace leat_test;
 
 constexpr std::size_t capacity = 3000;
 constexpr std::size_t share = 16;  // records of a turn
@@ -36,7 +34,7 @@ auto buffered(Pipeline p, calls& c) {
       .map("text",
            [&c](leat::byte_view record) {
              c.add();
-             return leat_test::text_of_record(record);
+             return text_of_record(record);
            })
       .shuffle({.capacity = capacity, .seed = 1});
 }
@@ -51,8 +49,7 @@ task<> tick(calls& c, const bool& done) {
 template <class Make>
 void check_turns(Make make) {
   calls c;
-  auto whole = make(c);
-  const auto [all, states] = leat::block_on(read_and_save(whole, 200));
+  const auto [all, states] = run_and_save(make(c), 200);
   const std::string state = states[100];
   const texts expected(all.begin() + 100, all.end());
 
@@ -93,7 +90,7 @@ void check_turns(Make make) {
 
 TEST_CASE("resume: other tasks run while a restore reads files again", "[pipeline]") {
   const temp_dir dir;
-  leat::block_on(leat_test::write_record_files(dir, 5000));
+  leat::block_on(write_record_files(dir, 5000));
   check_turns([&](calls& c) {
     return buffered(leat::read_files<leat::tfrecord_reader>({.files = {dir / "records???"}}), c);
   });
@@ -101,7 +98,7 @@ TEST_CASE("resume: other tasks run while a restore reads files again", "[pipelin
 
 TEST_CASE("resume: other tasks run while a restore reads by index", "[pipeline]") {
   const temp_dir dir;
-  leat::block_on(leat_test::write_record_files(dir, 5000));
+  leat::block_on(write_record_files(dir, 5000));
   check_turns([&](calls& c) {
     return buffered(leat::read_indexed({dir / "records???"}, {.num_epochs = 1, .seed = 5}), c);
   });
