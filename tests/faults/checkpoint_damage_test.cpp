@@ -107,21 +107,12 @@ task<> try_checkpoint(std::string directory, std::size_t bytes, bool each) {
   const std::size_t bits = each ? 1 : stride_for(size * 8, 4 * size);
   const std::size_t cuts = each ? 1 : stride_for(size, 4 * size);
   tell("checkpoint", size, bits, cuts);
-  for (std::size_t bit = 0; bit < size * 8; bit += bits) {
-    f.flip(bit);
-    const std::string problem = co_await problem_of(s, p, path, bit / 8);
-    if (!problem.empty()) FAIL("bit " << bit << ": " << problem);
-    f.flip(bit);
-  }
+  const auto problem_at = [&](std::size_t at) { return problem_of(s, p, path, at); };
+  co_await flip_bits(f, bits, problem_at);
   p.set(none);
   const std::optional<std::string> restored = co_await s.restore_latest();
   CHECK((restored == path && p.is(2)));
-  for (std::size_t left = size; left > 0;) {
-    left -= std::min(left, cuts);
-    f.cut(left);
-    const std::string problem = co_await problem_of(s, p, path, left);
-    if (!problem.empty()) FAIL("cut at " << left << ": " << problem);
-  }
+  co_await cut_shorter(f, cuts, problem_at);
 }
 
 TEST_CASE("damage: every bit and every cut of a checkpoint", "[faults]") {
@@ -227,19 +218,9 @@ task<> try_state(std::string directory) {
   for (const std::int64_t step : {1, 2, 3}) co_await save(s, p, step);
   const std::string path = directory + "/checkpoint";
   sample_file f(path, temp_dir::read(path));
-  const std::size_t size = f.content().size();
-  const std::size_t bits = leat_test::slow_build ? 23 : 1;
-  for (std::size_t bit = 0; bit < size * 8; bit += bits) {
-    f.flip(bit);
-    const std::string problem = co_await problem_of_state(directory);
-    if (!problem.empty()) FAIL("bit " << bit << ": " << problem);
-    f.flip(bit);
-  }
-  while (!f.content().empty()) {
-    f.cut(f.content().size() - 1);
-    const std::string problem = co_await problem_of_state(directory);
-    if (!problem.empty()) FAIL("cut at " << f.content().size() << ": " << problem);
-  }
+  const auto problem_at = [&](std::size_t) { return problem_of_state(directory); };
+  co_await flip_bits(f, leat_test::slow_build ? 23 : 1, problem_at);
+  co_await cut_shorter(f, 1, problem_at);
 }
 
 TEST_CASE("damage: a corrupt state file restores checkpoints unchanged and deletes none",

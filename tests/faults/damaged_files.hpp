@@ -178,6 +178,31 @@ class sample_file {
   std::string content_;
 };
 
+// Flips each `stride`-th bit of a file, one at a time. Fails the test at the first bit for which
+// `problem_at` returns a text. Its argument is the number of the byte.
+template <class ProblemAt>
+leat::task<> flip_bits(sample_file& f, std::size_t stride, ProblemAt problem_at) {
+  const std::size_t bits = f.content().size() * 8;
+  for (std::size_t bit = 0; bit < bits; bit += stride) {
+    f.flip(bit);
+    const std::string problem = co_await problem_at(bit / 8);
+    if (!problem.empty()) FAIL("bit " << bit << ": " << problem);
+    f.flip(bit);
+  }
+}
+
+// Like flip_bits(), but cuts `stride` more bytes off the end each time. The argument of
+// `problem_at` is the remaining size.
+template <class ProblemAt>
+leat::task<> cut_shorter(sample_file& f, std::size_t stride, ProblemAt problem_at) {
+  for (std::size_t left = f.content().size(); left > 0;) {
+    left -= std::min(left, stride);
+    f.cut(left);
+    const std::string problem = co_await problem_at(left);
+    if (!problem.empty()) FAIL("cut at " << left << ": " << problem);
+  }
+}
+
 inline std::string compressed(const std::string& plain, leat::compression format) {
   if (format == leat::compression::none) return plain;
   const int window = format == leat::compression::gzip ? gzip_window : zlib_window;

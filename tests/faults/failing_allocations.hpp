@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/task.hpp"
 #include "leat/base/error.hpp"
 
 namespace leat_test {
@@ -57,6 +58,15 @@ void fail_each_allocation(Run run) {
     REQUIRE(n < 100'000);
   }
   CHECK(failed > 3);
+}
+
+/// Returns the number of allocations of 100 runs of a task, after 10 others.
+template <class Run>
+leat::task<std::ptrdiff_t> allocations_of(Run run) {
+  for (int i = 0; i < 10; ++i) co_await run();
+  const std::ptrdiff_t before = made;
+  for (int i = 0; i < 100; ++i) co_await run();
+  co_return made - before;
 }
 
 }  // namespace leat_test

@@ -16,6 +16,7 @@
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/leat_test.hpp"
+#include "support/records/record_bytes.hpp"
 #include "support/records/record_files.hpp"
 #include "support/temp_dir.hpp"
 
@@ -43,10 +44,7 @@ TEST_CASE("allocation: a file is written and read", "[faults]") {
 
 // Continues after each failure and reads all records.
 task<> shuffled_program(std::vector<std::string> paths) {
-  leat::indexed_reader_options options;
-  options.num_epochs = 2;
-  options.seed = 1;
-  options.batch_size = 4;
+  const leat::indexed_reader_options options{.num_epochs = 2, .seed = 1, .batch_size = 4};
   const auto reader = co_await leat::indexed_reader::open(std::move(paths), options);
   leat::record_selection batch;
   leat::epoch_fingerprint seen;
@@ -101,11 +99,9 @@ task<> queue_program(std::string path, std::uint64_t& records) {
 
 TEST_CASE("allocation: read_up_to of a filename_queue_reader loses no record", "[faults]") {
   const temp_dir dir;
-  std::vector<std::byte> bytes;
-  for (int i = 0; i < 12; ++i) {
-    leat::append_tfrecord(bytes, leat::as_bytes("record " + std::to_string(i)));
-  }
-  const std::string path = dir.write("f", leat::as_text(bytes));
+  leat_test::texts twelve;
+  for (int i = 0; i < 12; ++i) twelve.push_back("record " + std::to_string(i));
+  const std::string path = dir.write("f", leat_test::framed(twelve));
   std::uint64_t records = 0;
   fail_each_allocation([&] {
     leat::block_on(queue_program(path, records));
@@ -140,14 +136,9 @@ task<> read_long_records(std::string path, std::size_t& records) {
 TEST_CASE("allocation: a reader without memory for a record has it when asked again", "[faults]") {
   const temp_dir dir;
   const std::string path = dir / "long.tfrecord";
-  leat::block_on([](std::string p) -> task<> {
-    auto writer = co_await leat::tfrecord_writer::open(p);
-    for (char c = 'a'; c < 'd'; ++c) {
-      const std::string record(60'000, c);
-      co_await writer.write(leat::as_bytes(record));
-    }
-    co_await writer.close();
-  }(path));
+  leat_test::texts long_records;
+  for (char c = 'a'; c < 'd'; ++c) long_records.emplace_back(60'000, c);
+  leat::block_on(leat_test::write_records(path, long_records, 4096));
   std::size_t records = 0;
   fail_each_allocation([&] {
     records = 3;

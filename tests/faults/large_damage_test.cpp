@@ -113,20 +113,13 @@ task<> try_plain(std::string path) {
   sample_file f(path, plain);
   std::size_t errors = 0;
   std::size_t tried = 0;
-  for (std::size_t bit = 0; bit < plain.size() * 8; bit += stride, ++tried) {
-    f.flip(bit);
-    const std::string problem =
-        co_await problem_at<Format>(path, f.content(), whole, bit / 8, errors);
-    if (!problem.empty()) FAIL("bit " << bit << ": " << problem);
-    f.flip(bit);
-  }
+  const auto problem = [&](std::size_t at) {
+    ++tried;
+    return problem_at<Format>(path, f.content(), whole, at, errors);
+  };
+  co_await flip_bits(f, stride, problem);
   CHECK(errors == (std::is_same_v<Format, tfrecords> ? tried : 0));
-  for (std::size_t size = plain.size(); size > 0;) {
-    size -= std::min(size, stride);
-    f.cut(size);
-    const std::string problem = co_await problem_at<Format>(path, f.content(), whole, size, errors);
-    if (!problem.empty()) FAIL("cut at " << size << ": " << problem);
-  }
+  co_await cut_shorter(f, stride, problem);
 }
 
 // ----------------------------------------------------------------------------- from the beginning
@@ -140,26 +133,16 @@ task<> try_from_beginning(std::string path, compression format) {
   const std::size_t bits = stride_for(size * 8, plain.size());
   const std::size_t cuts = stride_for(size, plain.size());
   tell(what_is_read<Format>(format), size, bits, cuts);
-  const auto problem_of = [&](const outcome& found) {
-    return leat_test::difference(
+  const auto problem = [&](std::size_t) -> task<std::string> {
+    const outcome found = co_await leat_test::damaged::read_with_reader<Format>(path, format);
+    const std::size_t left = f.content().size();
+    if (format != compression::none && left > 0 && left < size)
+      REQUIRE((!found.error.empty() || found.same_records(whole)));
+    co_return leat_test::difference(
         found, leat_test::damaged::read_by_definition<Format>(format, f.content(), plain));
   };
-  for (std::size_t bit = 0; bit < size * 8; bit += bits) {
-    f.flip(bit);
-    const outcome found = co_await leat_test::damaged::read_with_reader<Format>(path, format);
-    const std::string problem = problem_of(found);
-    if (!problem.empty()) FAIL("bit " << bit << ": " << problem);
-    f.flip(bit);
-  }
-  for (std::size_t left = size; left > 0;) {
-    left -= std::min(left, cuts);
-    f.cut(left);
-    const outcome found = co_await leat_test::damaged::read_with_reader<Format>(path, format);
-    const std::string problem = problem_of(found);
-    if (!problem.empty()) FAIL("cut at " << left << ": " << problem);
-    if (format != compression::none && left > 0)
-      REQUIRE((!found.error.empty() || found.same_records(whole)));
-  }
+  co_await flip_bits(f, bits, problem);
+  co_await cut_shorter(f, cuts, problem);
 }
 
 template <class Format>

@@ -127,15 +127,13 @@ std::size_t peak_of(const temp_dir& dir, const configuration& c) {
   std::size_t records = 0;
   {
     const leat::example_parser parser({{"image", leat::fixed_len_feature{.type = dtype::string}}});
-    leat::file_source<leat::tfrecord_reader> source;
-    source.files = {dir / "?"};
-    source.num_epochs = 2;
-    source.interleave = c.interleave;
-    source.readers = c.readers;
-    source.reader.read = c.read;
-    source.reader.compression = compression_of(c);
-    auto batches = leat::read_files(std::move(source),
-                                    {.workers = leat::schedulers_of(rt), .memory_budget = c.limit})
+    auto batches = leat::read_files<leat::tfrecord_reader>(
+                       {.files = {dir / "?"},
+                        .num_epochs = 2,
+                        .interleave = c.interleave,
+                        .readers = c.readers,
+                        .reader = {.compression = compression_of(c), .read = c.read}},
+                       {.workers = leat::schedulers_of(rt), .memory_budget = c.limit})
                        .shuffle({.capacity = c.capacity, .seed = 1})
                        .batch({.batch_size = c.batch})
                        .map("parse",
@@ -359,6 +357,19 @@ task<> write_labels(std::string path, int count) {
   co_await writer.close();
 }
 
+// Returns the number of allocations while a pipeline is read. All batches must be right.
+template <class Pipeline, class IsRight>
+std::ptrdiff_t allocations_while_read(Pipeline& batches, IsRight is_right) {
+  const std::ptrdiff_t before = made;
+  bool right = true;  // a CHECK would allocate for each batch, too
+  leat::block_on([](auto& source, auto& is, bool& all) -> task<> {
+    while (const auto batch = co_await source.next()) all &= is(*batch);
+  }(batches, is_right, right));
+  const std::ptrdiff_t after = made;
+  CHECK(right);
+  return after - before;
+}
+
 std::ptrdiff_t allocations_of_batches(const std::string& path, std::size_t batch_size) {
   const leat::example_parser parser({{"label", leat::fixed_len_feature{leat::dtype::int64}}});
   const auto parse = [&](const leat::owned_record_batch& batch) {
@@ -369,14 +380,7 @@ std::ptrdiff_t allocations_of_batches(const std::string& path, std::size_t batch
                      .batch({.batch_size = batch_size})
                      .map("parse", parse)
                      .prefetch(2);
-  const std::ptrdiff_t before = made;
-  bool parsed = true;  // a CHECK would allocate for each batch, too
-  leat::block_on([](auto& source, bool& one_column) -> task<> {
-    while (const auto batch = co_await source.next()) one_column &= batch->count() == 1;
-  }(batches, parsed));
-  const std::ptrdiff_t after = made;
-  CHECK(parsed);
-  return after - before;
+  return allocations_while_read(batches, [](const auto& batch) { return batch.count() == 1; });
 }
 
 struct labelled {
@@ -391,16 +395,9 @@ std::ptrdiff_t allocations_of_elements(const std::string& path, std::size_t batc
                      .shuffle({.capacity = 1000, .seed = 1})
                      .batch({.batch_size = batch_size})
                      .prefetch(2);
-  const std::ptrdiff_t before = made;
-  bool parsed = true;
-  leat::block_on([](auto& source, bool& all) -> task<> {
-    while (const auto batch = co_await source.next()) {
-      for (const labelled& one : *batch) all &= one.label >= 1'000'000;
-    }
-  }(batches, parsed));
-  const std::ptrdiff_t after = made;
-  CHECK(parsed);
-  return after - before;
+  return allocations_while_read(batches, [](const auto& batch) {
+    return std::ranges::all_of(batch, [](const labelled& l) { return l.label >= 1'000'000; });
+  });
 }
 
 // Counts the allocations for the last records of a larger file, when every buffer has its final

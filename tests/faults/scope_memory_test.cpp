@@ -6,21 +6,12 @@
 
 namespace scope_memory_test {
 
-using leat_test::made;
+using leat_test::allocations_of;
 
 #if !LEAT_ASAN  // whose build of the library does not recycle frames
 
 task<> nothing() { co_return; }
 task<int> one() { co_return 1; }
-
-/// Returns the number of allocations of 100 runs, after 10 others.
-template <class Run>
-task<std::ptrdiff_t> allocations_of(Run run) {
-  for (int i = 0; i < 10; ++i) co_await run();
-  const std::ptrdiff_t before = made;
-  for (int i = 0; i < 100; ++i) co_await run();
-  co_return made - before;
-}
 
 task<> spawn_one() {
   leat::task_group group;

@@ -12,21 +12,12 @@
 
 namespace sync_memory_test {
 
-using leat_test::made;
-
 #if !LEAT_ASAN  // whose build of the library does not recycle frames
 
 /// Returns the number of allocations of 100 runs, after 10 others.
 template <class Object>
-task<std::ptrdiff_t> allocations_of(task<> (*run)(Object&), Object& object) {
-  for (int i = 0; i < 10; ++i) co_await run(object);
-  const std::ptrdiff_t before = made;
-  for (int i = 0; i < 100; ++i) co_await run(object);
-  co_return made - before;
-}
-template <class Object>
 std::ptrdiff_t allocations(task<> (*run)(Object&), Object& object) {
-  return leat::block_on(allocations_of(run, object));
+  return leat::block_on(leat_test::allocations_of([&] { return run(object); }));
 }
 
 /// Runs `waiting` in a task until it waits, then `serve`, and joins the task. The group allocates

@@ -68,21 +68,21 @@ TEST_CASE("filename_queue_reader: invalid state bytes change nothing") {
   identities reader(q, {}, "my reader");
   const std::string good("\x08\x01\x10\x01\x18\x01\x22\x01X");
   reader.restore_state(good);
-  for (
-      const std::string& bytes : {
-          good.substr(1),
-          good.substr(0, good.size() - 1),
-          good + "ExtraJunk",
-          "Junk" + good,
-          "\x99" + good.substr(1),
-          "BOGUS" + good.substr(5),
-          std::string("\x08\x02\x10\x01\x18\x01\x22\x01X"),
-          std::string("\x08\x01\x10\x02\x18\x01\x22\x01X"),  // more files finished than started
-          std::string("\x08\x01\x10\x01\x18\x01\x22\x01X\x28\x05"),  // a position without a file
-          // With 2^64 - 1 files, the next file would set the count to 0, and the next state would be
-          // refused.
-          "\x08" + std::string(9, '\xff') + "\x01\x10" + std::string(9, '\xff') + "\x01",
-      }) {
+  const std::vector<std::string> bad = {
+      good.substr(1),
+      good.substr(0, good.size() - 1),
+      good + "ExtraJunk",
+      "Junk" + good,
+      "\x99" + good.substr(1),
+      "BOGUS" + good.substr(5),
+      std::string("\x08\x02\x10\x01\x18\x01\x22\x01X"),
+      std::string("\x08\x01\x10\x02\x18\x01\x22\x01X"),          // more files finished than started
+      std::string("\x08\x01\x10\x01\x18\x01\x22\x01X\x28\x05"),  // a position without a file
+      // With 2^64 - 1 files, the next file would set the count to 0, and the next state would be
+      // refused.
+      "\x08" + std::string(9, '\xff') + "\x01\x10" + std::string(9, '\xff') + "\x01",
+  };
+  for (const std::string& bytes : bad) {
     CAPTURE(bytes);
     CHECK_FAILS(errc::invalid_argument, "my reader", reader.restore_state(bytes));
     REQUIRE(reader.serialize_state() == good);

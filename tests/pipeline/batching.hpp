@@ -87,8 +87,8 @@ task<batches> batches_of(Batcher& b) {
   co_return all;
 }
 
-// Returns the message of an operation's failure without the text of its code, or nothing. Checks the
-// code if one is passed.
+// Returns the message of an operation's failure without the text of its code, or nothing. Checks
+// the code if one is passed.
 template <class Operation>
 task<std::string> own_message_of(Operation operation, std::optional<leat::errc> expected = {}) {
   std::string message;

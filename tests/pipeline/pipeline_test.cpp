@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "leat/io/reader/line_reader.hpp"
-#include "leat/io/writer/tfrecord_writer.hpp"
 #include "leat/pipeline/read_indexed.hpp"
 #include "pipeline/resuming.hpp"
 #include "support/leat_test.hpp"
@@ -94,9 +93,8 @@ TEST_CASE("pipeline: reads all records in a global shuffle", "[pipeline]") {
   const temp_dir dir;
   leat::block_on(write_record_files(dir, 300));
   const auto epoch = [&](std::uint64_t seed) {
-    return elements_of(
-        leat::read_indexed({dir / "records???"}, {.num_epochs = 1, .seed = seed})
-            .map("text", text_of_record));
+    return elements_of(leat::read_indexed({dir / "records???"}, {.num_epochs = 1, .seed = seed})
+                           .map("text", text_of_record));
   };
   texts once = epoch(1);
   CHECK(once == epoch(1));
@@ -113,8 +111,8 @@ TEST_CASE("pipeline: excludes index files that a pattern matches", "[pipeline]")
     CHECK(elements_of(leat::read_indexed({dir / "train-*"}, {.num_epochs = 1, .shuffle = false})
                           .map("text", text_of_record)) == texts{"a", "b", "a", "b"});
   }
-  CHECK(elements_of(
-            leat::read_files<leat::tfrecord_reader>({.files = {dir / "train-*"}}).map("text", text_of_record))
+  CHECK(elements_of(leat::read_files<leat::tfrecord_reader>({.files = {dir / "train-*"}})
+                        .map("text", text_of_record))
             .size() == 4);
 }
 
@@ -225,8 +223,8 @@ TEST_CASE("pipeline: a shuffle returns each element once, from a full buffer", "
   const texts files = make_files(dir, {500});
   for (const std::size_t capacity : std::vector<std::size_t>{1, 2, 64, 499, 500, 9000}) {
     const texts all = elements_of(leat::read_files<line_reader>({.files = files})
-                                .shuffle({.capacity = capacity, .seed = 3})
-                                .map("text", text_of));
+                                      .shuffle({.capacity = capacity, .seed = 3})
+                                      .map("text", text_of));
     const texts in_order = read({.files = files});
     CHECK((all == in_order) == (capacity == 1));
     // The element at output position i was at an input position before i + capacity.
@@ -334,9 +332,9 @@ TEST_CASE("pipeline: two shuffles, and flags as elements", "[pipeline]") {
   const temp_dir dir;
   const texts files = make_files(dir, {200});
   const texts all = elements_of(leat::read_files<line_reader>({.files = files})
-                              .shuffle({.capacity = 20, .seed = 1})
-                              .shuffle({.capacity = 30, .seed = 2, .name = "again"})
-                              .map("text", text_of));
+                                    .shuffle({.capacity = 20, .seed = 1})
+                                    .shuffle({.capacity = 30, .seed = 2, .name = "again"})
+                                    .map("text", text_of));
   const texts in_order = read({.files = files});
   CHECK(all != in_order);
   CHECK(sorted(all) == sorted(in_order));

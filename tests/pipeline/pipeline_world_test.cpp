@@ -1,7 +1,5 @@
 // Pipelines in simulated worlds: the order, stops at any time, and the tasks that are awaited.
 
-#include <algorithm>
-
 #include "leat/coordination/coordinator.hpp"
 #include "leat/input/range_input_producer.hpp"
 #include "leat/pipeline/read_queue.hpp"

@@ -6,7 +6,7 @@ namespace row_memory_test {
 
 using leat::detail::row_bytes;
 using leat::detail::row_memory;
-using leat_test::texts;
+using namespace leat_test;
 
 std::string_view text_of(const row_bytes& row) { return {row.data(), row.size()}; }
 

@@ -334,8 +334,6 @@ TEST_CASE("resume: a global shuffle without a given seed", "[pipeline]") {
 // Any content with a valid checksum is rejected, or read to the end.
 TEST_CASE("resume: rejects states that no pipeline saved", "[pipeline]") {
   using stages = saved_stages;
-  using change_buffer;
-  using change_files;
   saved_pipeline s;
   for (const char* name : {"a", "b", "c"}) {
     std::string text;

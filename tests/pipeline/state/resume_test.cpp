@@ -14,7 +14,6 @@
 namespace resume_test {
 
 using leat::fixed_length_reader;
-using leat::line_reader;
 using leat::tfrecord_reader;
 using namespace leat_test;
 
