@@ -209,7 +209,7 @@ LEAT_TEST("string_input_producer: a stop ends a waiting push, and queued items d
   CHECK(p.queue().statistics().waiting_pushes == 1);
   coord.request_stop();
   co_await coord.join();
-  const names left = co_await rest_of(p.queue());
+  const names left = co_await items_of(p.queue());
   CHECK(left == names{"a", "b"});
 }
 

@@ -12,7 +12,7 @@ using names = std::vector<std::string>;
 
 /// Returns all elements of a queue.
 template <class Queue>
-task<std::vector<typename Queue::value_type>> rest_of(Queue& queue) {
+task<std::vector<typename Queue::value_type>> items_of(Queue& queue) {
   std::vector<typename Queue::value_type> out;
   while (auto item = co_await queue.pop()) out.push_back(std::move(*item));
   co_return out;
@@ -23,7 +23,7 @@ template <class Producer, class... Scheduler>
 task<std::vector<typename Producer::value_type>> all_of(Producer& p, Scheduler&... on) {
   leat::coordinator coord;
   p.start(coord, on...);
-  auto out = co_await rest_of(p.queue());
+  auto out = co_await items_of(p.queue());
   co_await coord.join();
   co_return out;
 }

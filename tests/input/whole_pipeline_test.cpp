@@ -139,7 +139,7 @@ TEST_CASE("pipeline: a missing file is an error") {
 
 // Runs a producer and a batcher on another thread, and returns all batches.
 template <class Batcher>
-task<batches> run_on(leat::scheduler& other, leat::string_input_producer& names, Batcher& b) {
+task<batches> batches_on(leat::scheduler& other, leat::string_input_producer& names, Batcher& b) {
   leat::coordinator coord;
   names.start(coord, other);
   b.start(coord, other);
@@ -205,7 +205,7 @@ TEST_CASE("pipeline: more readers than files") {
     leat::string_input_producer names(write_files(here, 1, 30), once());
     tensor_batcher b(decoder().spec(), {.batch_size = 4, .capacity = 4});
     for (int i = 0; i < 4; ++i) b.add(read_rows(names.queue()));
-    const batches all = co_await run_on(here.thread(1), names, b);
+    const batches all = co_await batches_on(here.thread(1), names, b);
     const numbers x = values_of(all);
     CHECK(x == batching::from_to(0, 30));
   });
@@ -218,7 +218,7 @@ TEST_CASE("pipeline: shuffles with several tasks on one reader") {
         decoder().spec(),
         {.batch_size = 7, .capacity = 16, .min_after_dequeue = 8, .seed = here.seed()});
     for (int i = 0; i < 2; ++i) b.add(read_rows(names.queue()));
-    const batches all = co_await run_on(here.thread(1), names, b);
+    const batches all = co_await batches_on(here.thread(1), names, b);
     const numbers x = values_of(all);
     CHECK(sorted(x) == batching::from_to(0, 40));
   });
