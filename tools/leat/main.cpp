@@ -89,23 +89,6 @@ void add_general_options(CLI::App& app, program& p) {
       ->type_name("HOW");
 }
 
-void add_commands(CLI::App& app, program& p) {
-  add_cat(app, p);
-  add_head(app, p);
-  add_count(app, p);
-  add_stat(app, p);
-  add_verify(app, p);
-  add_index(app, p);
-  add_convert(app, p);
-  add_repair(app, p);
-  add_report(app, p);
-  add_checkpoints(app, p);
-  add_run(app, p);
-  add_trace(app, p);
-  add_doctor(app, p);
-  add_bench(app, p);
-}
-
 // Without this, a file that is opened could get the number of a closed standard descriptor, and
 // output would go to that file. The replacements can be neither read nor written.
 void occupy_standard_descriptors() {
