@@ -242,6 +242,12 @@ class pipeline : private detail::pipeline_core {
  private:
   friend class detail::plan_builder;
 
+  // The stages of plans that accept all elements.
+  auto append(const shuffle_stage_options& options) && { return std::move(*this).shuffle(options); }
+  auto append(const prefetch_stage_options& options) && {
+    return std::move(*this).prefetch(options);
+  }
+
   template <class Next>
   pipeline<Next> continue_with(std::unique_ptr<detail::stage<Next>> s) {
     return {std::move(context_), std::move(s)};

@@ -94,13 +94,9 @@ class plan_builder {
     return {std::move(p.context_), std::make_unique<planned_batch_stage<Rows>>(std::move(p.last_))};
   }
 
-  template <class Block>
-  planned_pipeline append(pipeline<Block>&& p, const shuffle_stage_options& o) {
-    return append_all(with_part([&] { return std::move(p).shuffle(o); }));
-  }
-  template <class Block>
-  planned_pipeline append(pipeline<Block>&& p, const prefetch_stage_options& o) {
-    return append_all(with_part([&] { return std::move(p).prefetch(o); }));
+  template <class Block, class Stage>
+  planned_pipeline append(pipeline<Block>&& p, const Stage& o) {
+    return append_all(with_part([&] { return std::move(p).append(o); }));
   }
   // find_plan_errors() has rejected a stage that does not fit.
   template <class Block>

@@ -18,8 +18,8 @@ class stage_check {
   stage_check(const pipeline_plan& plan, std::size_t part, std::vector<plan_error>& found)
       : plan_(plan), part_(part), before_(plan.element_after(part - 1)), found_(found) {}
 
-  void operator()(const shuffle_stage_options&) {}
-  void operator()(const prefetch_stage_options&) {}
+  template <class Stage>
+  void operator()(const Stage&) {}  // accepts all elements
   void operator()(const batch_stage_options&) {
     if (is_batch()) add("", "elements are already " + element() + ": remove this stage");
   }
