@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
-#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,31 +16,6 @@
 
 namespace tool {
 namespace {
-
-const std::map<std::string, leat::batch_remainder, std::less<>> batch_remainders{
-    {"keep", leat::batch_remainder::keep}, {"drop", leat::batch_remainder::drop}};
-
-void read_keys(toml_table& s, leat::shuffle_stage_options& to) {
-  if (s.require("capacity", "the number of elements in the buffer"))
-    s.read("capacity", to.capacity, 1);
-  s.read("seed", to.seed, 0);
-}
-
-void read_keys(toml_table& s, leat::batch_stage_options& to) {
-  if (s.require("size", "the number of elements of a batch")) s.read("size", to.batch_size, 1);
-  s.choose("last", to.remainder, batch_remainders);
-}
-
-void read_keys(toml_table& s, leat::prefetch_stage_options& to) {
-  if (s.require("blocks", "the number of blocks of elements to read ahead"))
-    s.read("blocks", to.blocks, 1);
-}
-
-template <class Decoder>
-void read_keys(toml_table& s, Decoder& to) {
-  s.read("workers", to.workers, 0, 1024);
-  read_decoder(s, to);
-}
 
 void read_options(toml_table& s, declared_plan& plan) {
   leat::pipeline_options& to = plan.pipeline.options;
@@ -190,23 +164,6 @@ toml_error declared_plan::to_toml_error(const leat::plan_error& e) const {
   const auto option = part.options.find(e.option());
   return {option == part.options.end() ? part.where : option->second,
           with_display_path(message_of(e))};
-}
-
-leat::plan_stage read_stage(toml_table& s) {
-  std::vector<std::string_view> kinds(leat::plan_stage_kinds.begin(), leat::plan_stage_kinds.end());
-  std::ranges::sort(kinds);
-  const std::string* const kind = s.choose_one("kind", kinds);
-  if (!kind) return {};
-  s.rename(s.title() + " of kind '" + *kind + "'");
-  leat::plan_stage stage = leat::make_plan_stage(*kind);
-  std::visit(
-      [&](auto& options) {
-        s.read("name", options.name);
-        read_keys(s, options);
-      },
-      stage);
-  s.reject_unknown_keys();
-  return stage;
 }
 
 declared_plan make_plan(const toml_value& document, const plan_overrides& overrides,

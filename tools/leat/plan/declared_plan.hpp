@@ -78,6 +78,9 @@ struct plan_overrides {
 [[nodiscard]] declared_plan make_plan(const toml_value& document, const plan_overrides& overrides,
                                       toml_errors& found);
 
+/// Returns a text of the options of a stage, such as "capacity 1000".
+[[nodiscard]] std::string describe_stage(const leat::plan_stage& stage);
+
 // Parts of make_plan(). Each reads a table of the document.
 void read_source(toml_table& s, const std::vector<std::string>& files, declared_plan& plan);
 void read_delimiter(toml_table& s, char& to);

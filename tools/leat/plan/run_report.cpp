@@ -28,31 +28,6 @@ std::string output_text(const declared_plan& plan) {
   return "write " + plan.output.sink.path;
 }
 
-std::string describe_stage(const leat::shuffle_stage_options& o) {
-  return fmt::format("capacity {}", o.capacity);
-}
-std::string describe_stage(const leat::batch_stage_options& o) {
-  const bool full = o.remainder == leat::batch_remainder::drop;
-  return fmt::format("{} each{}", o.batch_size, full ? ", full batches only" : "");
-}
-std::string describe_stage(const leat::prefetch_stage_options& o) {
-  return fmt::format("{} ahead", count_text(o.blocks, "block"));
-}
-std::string describe_stage(const leat::csv_stage_options& o) {
-  return count_text(o.columns.size(), "column") +
-         (o.header || o.has_header_in_files ? " by header" : "");
-}
-std::string describe_stage(const leat::example_stage_options& o) {
-  return count_text(o.features.size(), "feature");
-}
-std::string describe_stage(const leat::sequence_example_stage_options& o) {
-  return count_text(o.context.size(), "context feature") + ", " +
-         count_text(o.sequences.size(), "sequence");
-}
-std::string describe_stage(const leat::raw_stage_options& o) {
-  return std::string(leat::to_string(o.type));
-}
-
 std::vector<stage_row> make_rows(const declared_plan& plan) {
   std::vector<stage_row> rows;
   const leat::pipeline_plan& p = plan.pipeline;
@@ -68,15 +43,9 @@ std::vector<stage_row> make_rows(const declared_plan& plan) {
       p.source);
   const std::size_t declared = p.stages.size() - (plan.is_batched ? 0 : 1);
   for (std::size_t i = 0; i < declared; ++i) {
-    std::visit(
-        [&](const auto& stage) {
-          std::string text = describe_stage(stage);
-          if constexpr (requires { stage.workers; }) {
-            if (stage.workers > 0) text += ", " + count_text(stage.workers, "worker");
-          }
-          add(stage.name, std::move(text));
-        },
-        p.stages[i]);
+    const leat::plan_stage& stage = p.stages[i];
+    add(std::visit([](const auto& s) -> std::string { return s.name; }, stage),
+        describe_stage(stage));
   }
   return rows;
 }
