@@ -635,11 +635,10 @@ class Errors(RunTest):
         feature = BATCH + '[[stage]]\nkind = "parse_example"\n[[stage.features]]\nname = "a"\ndtype = "int64"\n'
         partition = '[[stage.features.partitions]]\nkind = "uniform_row_length"\nlength = 1\n'
         tables = [source + '[pipeline]\n', source + '[output]\nkind = "write"\npath = "x"\n', source + feature + 'kind = "ragged"\n' + partition]
-        tables += [source + f'format = "{f}"\n' for f in ('tfrecord', 'lines', 'fixed', 'whole_files', 'indexed')]
-        tables += [source + BATCH + f'[[stage]]\nkind = "{k}"\n' for k in (
-            'shuffle', 'batch', 'prefetch', 'parse_csv', 'parse_example', 'parse_sequence_example', 'decode_raw')]
-        tables += [source + feature + f'kind = "{k}"\n' for k in (
-            'fixed_len', 'var_len', 'sparse', 'fixed_len_sequence', 'ragged')]
+        for choice in 'format = ', BATCH + '[[stage]]\nkind = ', feature + 'kind = ':
+            self.run_it(source + choice + '"no_such_name"\n', status=2)
+            names = re.search(r': give (".*"), not "no_such_name"', self.errors)[1]
+            tables += [source + choice + name + '\n' for name in re.findall(r'"\w+"', names)]
         for table in tables:
             self.run_it(table + 'no_such_key = 1\n', status=2)
             keys = re.search(r"unknown key 'no_such_key': use one of (.*)", self.errors)[1].split(', ')
