@@ -12,17 +12,6 @@ namespace {
 
 using form = planned_column::form;
 
-template <record_format Format, class Source>
-constexpr bool is_source_of =
-    std::is_same_v<std::variant_alternative_t<static_cast<std::size_t>(Format), plan_source>,
-                   Source>;
-static_assert(is_source_of<record_format::tfrecord, file_source<tfrecord_reader>> &&
-              is_source_of<record_format::indexed, indexed_source> &&
-              is_source_of<record_format::lines, file_source<line_reader>> &&
-              is_source_of<record_format::csv, file_source<csv_reader>> &&
-              is_source_of<record_format::fixed, file_source<fixed_length_reader>> &&
-              is_source_of<record_format::whole_files, file_source<whole_file_reader>>);
-
 planned_column describe_column(std::string name, dtype type, form shape, const std::string& text) {
   return {std::move(name), type, shape, std::string(to_string(type)) + text};
 }
