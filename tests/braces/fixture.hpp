@@ -193,16 +193,9 @@ inline int run(std::span<const test_case> cases) {
 #define CALL_identity_reader_open(...) leat::identity_reader::open(f.lines, __VA_ARGS__)
 #define CALL_indexed_reader_open(...) \
   leat::indexed_reader::open({f.records, f.records}, __VA_ARGS__)
-#define CALL_basic_record_reader_open_csv_reader_options(...) \
-  leat::csv_reader::open(f.lines, __VA_ARGS__)
-#define CALL_basic_record_reader_open_fixed_length_reader_options(...) \
-  leat::fixed_length_reader::open(f.lines, __VA_ARGS__)
-#define CALL_basic_record_reader_open_line_reader_options(...) \
-  leat::line_reader::open(f.lines, __VA_ARGS__)
-#define CALL_basic_record_reader_open_tfrecord_reader_options(...) \
+#define CALL_basic_record_reader_open(reader, ...) leat::reader::open(f.lines, __VA_ARGS__)
+#define CALL_basic_record_reader_open_tfrecord_reader(...) \
   leat::tfrecord_reader::open(f.records, __VA_ARGS__)
-#define CALL_basic_record_reader_open_whole_file_reader_options(...) \
-  leat::whole_file_reader::open(f.lines, __VA_ARGS__)
 #define CALL_sharded_tfrecord_writer_open(...) \
   leat::sharded_tfrecord_writer::open(f.fresh, __VA_ARGS__)
 #define CALL_tfrecord_appender_open(...) leat::tfrecord_appender::open(f.records, __VA_ARGS__)
@@ -226,9 +219,7 @@ inline int run(std::span<const test_case> cases) {
       .flat_map(                                                                 \
           "flat_map", [](int n) { return std::vector<int>(2, n); }, __VA_ARGS__) \
       .next()
-#define CALL_pipeline_shuffle(...) leat::read_queue(f.numbers).shuffle(__VA_ARGS__).next()
-#define CALL_pipeline_batch(...) leat::read_queue(f.numbers).batch(__VA_ARGS__).next()
-#define CALL_pipeline_prefetch(...) leat::read_queue(f.numbers).prefetch(__VA_ARGS__).next()
+#define CALL_pipeline(stage, ...) leat::read_queue(f.numbers).stage(__VA_ARGS__).next()
 
 #define CALL_coordinator_join(...) f.coord.join(__VA_ARGS__)
 #define CALL_with_coordinator(...) leat::with_coordinator(f.in_coordinator, __VA_ARGS__)

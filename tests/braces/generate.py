@@ -5,9 +5,9 @@ usage: generate.py INCLUDE_LEAT FIXTURE OUTPUT
 
 Finds every struct of options, and every public function that takes one, by value or by reference,
 and gives something to await. Each function is called in braces: with none of the members, with each
-one that owns memory, and with all of these. FIXTURE has a macro for each function, which says how to
-call it. A function, or the type of a member, that is not known here ends this with a message that
-says what to add.
+one that owns memory, and with all of these. FIXTURE has macros that say how to call them: one for a
+function, or one for functions that differ only in a name, its first parameter. A function, or the
+type of a member, that is not known here ends this with a message that says what to add.
 """
 
 import re
@@ -146,26 +146,34 @@ class Tests:
                 here = [h for h in here if h in self.structs]
                 choices = [[t if o == 'options_type' else o for o in options]
                            for t in (here or self.aliases)]
+            scope, _, member = f.name.rpartition('::')
             for chosen in choices:
-                called = macro + (f'_{chosen[0]}' if len(choices) > 1 else '')
-                self.unused.discard(called)
-                if called not in self.macros:
+                called, shared, name = macro, 'CALL_' + scope, member
+                if len(choices) > 1:
+                    shared, name = macro, chosen[0].removesuffix('_options')
+                    called = f'{macro}_{name}'
+                self.unused -= {called, shared}
+                if called in self.macros:
+                    call = called + '('
+                elif shared in self.macros:
+                    call = f'{shared}({name}, '
+                else:
                     self.problems.append(
                         f'{f.header}: {f.name}() takes options and gives something to await: '
                         'add to tests/braces/fixture.hpp how it is called, with the options in '
                         f'__VA_ARGS__:\n    #define {called}(...) leat::{f.name}(__VA_ARGS__)')
                     continue
-                yield from self.calls(f.name, called, chosen)
+                yield from self.calls(f.name, call, chosen)
         self.problems += [f'{macro} in tests/braces/fixture.hpp is for no function that is found'
                           for macro in sorted(self.unused)]
 
-    def calls(self, name, macro, options):
+    def calls(self, name, call, options):
         first = ['{' + self.needed.get(o, '') + '}' for o in options]
-        yield name, f'{macro}({", ".join(first)})', True
+        yield name, f'{call}{", ".join(first)})', True
         for i, option in enumerate(options):
             for form, _ in list(self.forms(option))[1:]:
                 arguments = first[:i] + [form] + first[i + 1:]
-                yield name, f'{macro}({", ".join(arguments)})', False
+                yield name, f'{call}{", ".join(arguments)})', False
 
 
 def main():
