@@ -7,19 +7,16 @@
 
 #include "support/foreign_coroutine.hpp"
 #include "support/leat_test.hpp"
+#include "support/task_steps.hpp"
 
 namespace as_tuple_test {
 
+using namespace task_steps;
 using leat_test::foreign_coroutine;
 
-// Runs `body` in a task that is stopped before it begins or during its wait.
-template <class Body>
-task<> stopped(bool before, Body body) {
-  task_group group;
-  group.spawn(body());
-  if (!before) co_await leat::sleep_for(1ms);
-  group.request_stop();
-  co_await group.join();
+task<> break_after(leat::duration d) {
+  co_await leat::sleep_for(d);
+  throw leat::failure(errc::data_loss, "broken");
 }
 
 task<int> give(int value) { co_return value; }
@@ -33,15 +30,12 @@ task<int> nap_and_fail(std::exception_ptr error) {
 // ---- Operations of the core.
 
 LEAT_TEST("as_tuple: returns no error for a completed sleep and cancelled for a stopped one") {
-  leat::scheduler& sched = leat::this_task::get_scheduler();
-  const leat::time_point begin = sched.now();
+  const stopwatch time;
   const auto [done] = co_await leat::as_tuple(leat::sleep_for(3s));
   CHECK_FALSE(done);
-  CHECK(sched.now() - begin == 3s);
+  CHECK(time.elapsed() == 3s);
   for (const bool before : {true, false}) {
-    std::error_code ec;
-    co_await stopped(
-        before, [&ec]() -> task<> { ec = (co_await leat::as_tuple(leat::sleep_for(1h))).error; });
+    const std::error_code ec = co_await code_of_stopped(leat::sleep_for(1h), before);
     CHECK(ec == leat::make_error_code(errc::cancelled));
   }
 }
@@ -52,25 +46,20 @@ LEAT_TEST("as_tuple: returns the code of a completed and of a cancelled wait for
   const auto [done] = co_await leat::as_tuple(leat::wait_for_stop(source.get_token()));
   CHECK_FALSE(done);
   for (const bool before : {true, false}) {
-    std::error_code ec;
-    std::stop_source never;
-    co_await stopped(before, [&]() -> task<> {
-      ec = (co_await leat::as_tuple(leat::wait_for_stop(never.get_token()))).error;
-    });
+    const std::stop_source never;
+    const std::error_code ec =
+        co_await code_of_stopped(leat::wait_for_stop(never.get_token()), before);
     CHECK(ec == leat::make_error_code(errc::cancelled));
   }
 }
 
 LEAT_TEST("as_tuple: a join returns the code of the first error") {
   task_group well;
-  well.spawn([]() -> task<> { co_await leat::sleep_for(1s); }());
+  well.spawn(sleep(1s));
   const auto [none] = co_await leat::as_tuple(well.join());
   CHECK_FALSE(none);
   task_group broken;
-  broken.spawn([]() -> task<> {
-    co_await leat::sleep_for(1s);
-    throw leat::failure(errc::data_loss, "broken");
-  }());
+  broken.spawn(break_after(1s));
   const auto [ec] = co_await leat::as_tuple(broken.join());
   CHECK(ec == errc::data_loss);
 }
@@ -99,16 +88,11 @@ auto told(leat::duration a, leat::duration b) {
 }
 
 LEAT_TEST("as_tuple: owns its operation, so a function can return it") {
-  leat::scheduler& sched = leat::this_task::get_scheduler();
-  const leat::time_point begin = sched.now();
+  const stopwatch time;
   std::stop_source source;
   task_group group;
-  group.spawn([](std::stop_source& stop) -> task<> {
-    co_await leat::sleep_for(2s);
-    stop.request_stop();
-    co_await leat::sleep_for(1s);
-    throw leat::failure(errc::data_loss, "broken");
-  }(source));
+  group.spawn(request_stop_after(source, 2s));
+  group.spawn(break_after(3s));
   auto nap = told(1s);
   auto stop = told(source.get_token());
   auto joined = told(group);
@@ -116,10 +100,10 @@ LEAT_TEST("as_tuple: owns its operation, so a function can return it") {
   leat_test::overwrite_stack();
   const auto [none] = co_await nap;
   CHECK_FALSE(none);
-  CHECK(sched.now() - begin == 1s);
+  CHECK(time.elapsed() == 1s);
   const auto [stopped] = co_await stop;
   CHECK_FALSE(stopped);
-  CHECK(sched.now() - begin == 2s);
+  CHECK(time.elapsed() == 2s);
   const auto [broken] = co_await joined;
   CHECK(broken == errc::data_loss);
   const auto [ec, winner] = co_await first;
@@ -135,28 +119,20 @@ LEAT_TEST("as_tuple: a select returns the winner, the code of its failure, or ca
   CHECK_FALSE(none);
   CHECK(first.index() == 1);
   task_group broken;
-  broken.spawn([]() -> task<> {
-    co_await leat::sleep_for(1s);
-    throw leat::failure(errc::data_loss, "broken");
-  }());
+  broken.spawn(break_after(1s));
   const auto [ec, second] =
       co_await leat::as_tuple(leat::select(leat::sleep_for(2s), broken.join()));
   CHECK(ec == errc::data_loss);
   CHECK(second.index() == 0);
   for (const bool before : {true, false}) {
-    std::error_code stop;
-    co_await stopped(before, [&stop]() -> task<> {
-      const auto [code, nothing] =
-          co_await leat::as_tuple(leat::select(leat::sleep_for(2h), leat::sleep_for(1h)));
-      stop = code;
-    });
-    CHECK(stop == errc::cancelled);
+    CHECK(co_await code_of_stopped(leat::select(leat::sleep_for(2h), leat::sleep_for(1h)),
+                                   before) == errc::cancelled);
   }
 }
 
 LEAT_TEST("as_tuple: returns deadline_exceeded if a timeout ends the operation") {
   task_group group;
-  group.spawn([]() -> task<> { co_await leat::sleep_for(3s); }());
+  group.spawn(sleep(3s));
   const auto [late] = co_await leat::as_tuple(leat::with_timeout(group.join(), 2s));
   CHECK(late == errc::deadline_exceeded);
   const auto [in_time] = co_await leat::as_tuple(leat::with_timeout(group.join(), 2s));
@@ -206,13 +182,12 @@ LEAT_TEST("as_tuple: accepts a task<void> and a task with a move-only result") {
 }
 
 LEAT_TEST("as_tuple: a stopped task returns cancelled") {
-  std::error_code ec;
-  co_await stopped(false, [&ec]() -> task<> {
-    const auto [code, nothing] = co_await leat::as_tuple(nap_and_fail(nullptr));
-    ec = code;
+  const auto body = []() -> task<> {
+    const auto [ec, nothing] = co_await leat::as_tuple(nap_and_fail(nullptr));
+    CHECK(ec == errc::cancelled);
     CHECK(nothing == 0);
-  });
-  CHECK(ec == errc::cancelled);
+  };
+  co_await run_and_stop(body());
 }
 
 // ---- Foreign coroutines.
@@ -223,11 +198,9 @@ foreign_coroutine nap(std::optional<std::error_code>& ended) {
 }
 
 foreign_coroutine await_task(std::exception_ptr error, std::error_code& ec, int& value) {
-  {
-    auto outcome = co_await leat::as_tuple(nap_and_fail(std::move(error)));
-    ec = outcome.error;
-    value = std::move(outcome.value);
-  }
+  const auto outcome = co_await leat::as_tuple(nap_and_fail(std::move(error)));
+  ec = outcome.error;
+  value = outcome.value;
 }
 
 foreign_coroutine limited(std::stop_token token, std::error_code& ec) {

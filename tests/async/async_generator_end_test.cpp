@@ -51,8 +51,7 @@ async_generator<int> count_quickly(int& bodies) {
   for (int i = 0;; ++i) co_yield i;
 }
 
-TEMPLATE_TEST_CASE("async_generator: a loop may end between a value and the task that receives it",
-                   "[async]", asio_loop, embedded_loop) {
+LEAT_LOOP_TEST("async_generator: a loop may end between a value and the task that receives it") {
   int bodies = 0;
   std::size_t received = 0;
   task_group group;
@@ -406,7 +405,7 @@ const leat_test::scenario scenarios[] = {
 };
 
 // The loop has run `turns` times when it is destroyed.
-TEMPLATE_TEST_CASE("scheduler end: generators are destroyed", "[async]", asio_loop, embedded_loop) {
+LEAT_LOOP_TEST("scheduler end: generators are destroyed") {
   leat_test::check_ends<TestType>(scenarios, 6);
 }
 

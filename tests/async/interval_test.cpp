@@ -8,6 +8,7 @@
 #include "support/foreign_coroutine.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
+#include "support/task_steps.hpp"
 
 namespace interval_test {
 
@@ -107,13 +108,7 @@ task<> tick_forever(interval& every, int& count) {
 LEAT_TEST("interval: a stop ends the wait with cancelled") {
   interval every(1h);
   int count = 0;
-  task_group group;
-  group.spawn(tick_forever(every, count));
-  co_await leat::sleep_for(1s);
-  group.request_stop();
-  const leat_test::outcome stopped =
-      co_await outcome_of([](task_group& g) -> task<> { co_await g.join(); }(group));
-  CHECK(stopped.code == errc{});
+  co_await task_steps::run_and_stop(tick_forever(every, count));  // ends without another error
   CHECK(count == 1);
 }
 
@@ -137,9 +132,8 @@ LEAT_TEST("interval: a tick that a time limit or a select() gave up is not lost"
 LEAT_TEST("interval: the message of a limit names the tick") {
   interval every(1h);
   co_await every.tick();
-  const auto wait = [](interval& i) -> task<> { co_await leat::with_timeout(i.tick(), 1s); };
-  const leat_test::outcome o = co_await outcome_of(wait(every));
-  CHECK(o.text.starts_with("tick of an interval: timed out"));
+  const std::string text = co_await message_of<leat::failure>(leat::with_timeout(every.tick(), 1s));
+  CHECK(text.starts_with("tick of an interval: timed out"));
 }
 
 LEAT_TEST("interval: tasks that wait at the same time receive the same tick") {
@@ -203,8 +197,7 @@ TEST_CASE("interval: a coroutine of another library can await a tick") {
   ticker.handle.destroy();
 }
 
-TEMPLATE_TEST_CASE("interval: a task that waits for a tick is destroyed with its scheduler",
-                   "[async]", leat_test::asio_loop, leat_test::embedded_loop) {
+LEAT_LOOP_TEST("interval: a task that waits for a tick is destroyed with its scheduler") {
   for (const bool in_select : {false, true}) {
     interval every(1h);
     int count = 0;

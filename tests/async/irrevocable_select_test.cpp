@@ -8,9 +8,11 @@
 #include "async/fake_operations.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
+#include "support/task_steps.hpp"
 
 namespace irrevocable_select_test {
 
+using namespace task_steps;
 using leat_test::recorded_start;
 using leat_test::take;
 using leat_test::transfer;
@@ -54,12 +56,11 @@ LEAT_TEST("select: an irrevocable operation that completes while it starts wins"
 LEAT_TEST("select: waits for the irrevocable operation, and the winner keeps its result") {
   transfer_script script;
   std::optional<int> store = 3;
-  leat::scheduler& sched = leat::this_task::get_scheduler();
-  const leat::time_point begin = sched.now();
+  const stopwatch time;
   const auto done = co_await leat::select(take{store, 1ms}, transfer{script});
   CHECK(done.index() == 0);
   CHECK(std::get<0>(done) == 3);
-  CHECK(sched.now() - begin == 6ms);
+  CHECK(time.elapsed() == 6ms);
   CHECK(script.log == "sce");
   CHECK_FALSE(store);
 }
@@ -76,10 +77,7 @@ LEAT_TEST("select: undoes the winner if the irrevocable operation completes anyw
 LEAT_TEST("select: an irrevocable operation wins over a timer, a stop and a join") {
   std::stop_source source;
   task_group group;
-  group.spawn([](std::stop_source& s) -> task<> {
-    co_await leat::sleep_for(1ms);
-    s.request_stop();
-  }(source));
+  group.spawn(request_stop_after(source, 1ms));
   {
     transfer_script script{.completes_all_the_same = true};
     const auto done = co_await leat::select(leat::sleep_for(1ms), transfer{script});
@@ -95,17 +93,14 @@ LEAT_TEST("select: an irrevocable operation wins over a timer, a stop and a join
   {
     transfer_script script{.completes_all_the_same = true};
     std::stop_source later;
-    group.spawn([](std::stop_source& s) -> task<> {
-      co_await leat::sleep_for(1ms);
-      s.request_stop();
-    }(later));
+    group.spawn(request_stop_after(later, 1ms));
     const auto done =
         co_await leat::select(transfer{script}, leat::wait_for_stop(later.get_token()));
     CHECK(done.index() == 0);
   }
   {
     transfer_script script{.completes_all_the_same = true};
-    group.spawn([]() -> task<> { co_await leat::sleep_for(1ms); }());
+    group.spawn(sleep(1ms));
     const auto done = co_await leat::select(transfer{script}, group.join());
     CHECK(done.index() == 0);
   }
@@ -214,10 +209,7 @@ task<> for_each_limit(F f) {
   task_group group;
   const auto with_stop = [&](auto&& o) {
     source = std::stop_source();
-    group.spawn([](std::stop_source s) -> task<> {
-      co_await leat::sleep_for(1ms);
-      s.request_stop();
-    }(source));
+    group.spawn(request_stop_after(source, 1ms));
     return leat::with_stop(std::move(o), source.get_token());
   };
   co_await f(with_stop, errc::cancelled);

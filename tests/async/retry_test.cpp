@@ -7,8 +7,8 @@
 #include <functional>
 #include <typeinfo>
 
-#include "leat/sim/world/world.hpp"
 #include "support/leat_test.hpp"
+#include "support/task_steps.hpp"
 
 namespace retry_test {
 
@@ -21,112 +21,66 @@ struct numbered_failure : leat::failure {
   int number;
 };
 
-TEST_CASE("retry: throws the last error after all attempts, with growing delays [91]") {
-  leat::sim::world w(1);
-  w.run([](leat::sim::world& here) -> task<> {
-    int attempts = 0;
-    std::vector<leat::duration> delays;
-    retry_policy policy;
-    policy.attempts = 5;
-    policy.first_delay = 1s;
-    policy.max_delay = 6s;
-    policy.seed = 1;
-    policy.on_retry = [&](std::size_t, std::exception_ptr, leat::duration d) {
-      delays.push_back(d);
-    };
-    const auto begin = here.thread(0).now();
-    bool failed = false;
-    try {
-      co_await leat::retry(
-          [&]() -> task<> {
-            ++attempts;
-            throw leat::failure(errc::unavailable, "attempt " + std::to_string(attempts));
-            co_return;
-          },
-          policy);
-    } catch (const leat::failure& e) {
-      failed = e.code() == errc::unavailable;
-      CHECK(std::string(e.what()) == "attempt 5 (after 5 attempts): unavailable");
-    }
-    CHECK(failed);
-    CHECK(attempts == 5);
-    REQUIRE(delays.size() == 4);
-    const std::vector<leat::duration> most{1s, 2s, 4s, 6s};
-    leat::duration all{};
-    for (std::size_t i = 0; i < delays.size(); ++i) {
-      CHECK(delays[i] <= most[i]);
-      CHECK(delays[i] >= most[i] / 2);
-      all += delays[i];
-    }
-    CHECK(here.thread(0).now() - begin == all);
-  });
+LEAT_TEST("retry: throws the last error after all attempts, with growing delays [91]") {
+  int attempts = 0;
+  std::vector<leat::duration> delays;
+  retry_policy policy{.attempts = 5, .first_delay = 1s, .max_delay = 6s, .seed = 1};
+  policy.on_retry = [&](std::size_t, std::exception_ptr, leat::duration d) { delays.push_back(d); };
+  const auto attempt = [&]() -> task<> {
+    ++attempts;
+    throw leat::failure(errc::unavailable, "attempt " + std::to_string(attempts));
+    co_return;
+  };
+  const task_steps::stopwatch time;
+  CHECK(co_await message_of(leat::retry(attempt, policy), errc::unavailable) ==
+        "attempt 5 (after 5 attempts): unavailable");
+  CHECK(attempts == 5);
+  REQUIRE(delays.size() == 4);
+  const std::vector<leat::duration> most{1s, 2s, 4s, 6s};
+  leat::duration all{};
+  for (std::size_t i = 0; i < delays.size(); ++i) {
+    CHECK(delays[i] <= most[i]);
+    CHECK(delays[i] >= most[i] / 2);
+    all += delays[i];
+  }
+  CHECK(time.elapsed() == all);
 }
 
-TEST_CASE("retry: does not repeat after a permanent error") {
-  leat::sim::world w(1);
-  w.run([](leat::sim::world&) -> task<> {
-    int attempts = 0;
-    bool failed = false;
-    try {
-      co_await leat::retry([&]() -> task<> {
-        if (++attempts < 3) throw leat::failure(errc::aborted, "once more");
-        throw std::runtime_error("broken");
-        co_return;
-      });
-    } catch (const std::runtime_error& e) {
-      failed = std::string(e.what()) == "broken";
-    }
-    CHECK(failed);
-    CHECK(attempts == 3);
-    attempts = 0;
-    co_await leat::retry([&]() -> task<> {
-      if (++attempts < 4) throw leat::failure(errc::aborted, "once more");
-      co_return;
-    });
-    CHECK(attempts == 4);
+LEAT_TEST("retry: does not repeat after a permanent error") {
+  int attempts = 0;
+  const auto fail = [&]() -> task<> {
+    if (++attempts < 3) throw leat::failure(errc::aborted, "once more");
+    throw std::runtime_error("broken");
+    co_return;
+  };
+  CHECK(co_await message_of<std::runtime_error>(leat::retry(fail)) == "broken");
+  CHECK(attempts == 3);
+  attempts = 0;
+  co_await leat::retry([&]() -> task<> {
+    if (++attempts < 4) throw leat::failure(errc::aborted, "once more");
+    co_return;
   });
+  CHECK(attempts == 4);
 }
 
-TEST_CASE("retry: rejects a policy without attempts or with a negative delay") {
-  leat::sim::world w(1);
-  w.run([](leat::sim::world&) -> task<> {
-    const auto said_of = [](retry_policy policy) -> task<std::string> {
-      try {
-        co_await leat::retry([]() -> task<> { co_return; }, policy);
-      } catch (const leat::failure& e) {
-        co_return e.what();
-      }
-      co_return "";
-    };
-    retry_policy none;
-    none.attempts = 0;
-    const std::string no_attempts = co_await said_of(none);
-    CHECK_THAT(no_attempts, Catch::StartsWith("retry_policy::attempts is 0: use 1 or more"));
-    retry_policy negative;
-    negative.first_delay = -1s;
-    const std::string no_delay = co_await said_of(negative);
-    CHECK_THAT(no_delay, Catch::StartsWith("retry_policy: first_delay or max_delay is negative"));
-  });
+LEAT_TEST("retry: rejects a policy without attempts or with a negative delay") {
+  const auto attempt = []() -> task<> { co_return; };
+  const retry_policy none{.attempts = 0};
+  const auto no_attempts = co_await message_of<leat::failure>(leat::retry(attempt, none));
+  CHECK_THAT(no_attempts, Catch::StartsWith("retry_policy::attempts is 0: use 1 or more"));
+  const retry_policy negative{.first_delay = -1s};
+  const auto no_delay = co_await message_of<leat::failure>(leat::retry(attempt, negative));
+  CHECK_THAT(no_delay, Catch::StartsWith("retry_policy: first_delay or max_delay is negative"));
 }
 
-TEST_CASE("retry: a stop ends the wait between two attempts") {
-  leat::sim::world w(1);
-  w.run([](leat::sim::world& here) -> task<> {
-    task_group group;
-    retry_policy policy;
-    policy.first_delay = 1h;
-    policy.max_delay = 1h;
-    const std::function<task<>()> attempt = []() -> task<> {
-      throw leat::failure(errc::aborted, "once more");
-      co_return;
-    };
-    group.spawn(leat::retry(attempt, policy));
-    co_await leat::sleep_for(1min);
-    const auto begin = here.thread(0).now();
-    group.request_stop();
-    co_await group.join();
-    CHECK(here.thread(0).now() == begin);
-  });
+LEAT_TEST("retry: a stop ends the wait between two attempts") {
+  const std::function<task<>()> attempt = []() -> task<> {
+    throw leat::failure(errc::aborted, "once more");
+    co_return;
+  };
+  const task_steps::stopwatch time;
+  co_await task_steps::run_and_stop(leat::retry(attempt, {.first_delay = 1h, .max_delay = 1h}));
+  CHECK(time.elapsed() == 1ms);
 }
 
 LEAT_TEST("retry: returns the result of the first attempt that succeeds") {
@@ -268,7 +222,6 @@ LEAT_TEST("retry: the last attempt throws its error, although it was stopped") {
 }
 
 LEAT_TEST("retry: an error of an attempt that was stopped is part of the message") {
-  task_group group;
   std::string said;
   const auto attempt = []() -> task<int> {
     static_cast<void>(co_await leat::as_tuple(leat::sleep_for(1h)));
@@ -276,10 +229,7 @@ LEAT_TEST("retry: an error of an attempt that was stopped is part of the message
     co_return 0;
   };
   const auto caller = [&]() -> task<> { said = co_await message_of(leat::retry(attempt)); };
-  group.spawn(caller());
-  co_await leat::sleep_for(1min);
-  group.request_stop();
-  co_await group.join();
+  co_await task_steps::run_and_stop(caller());
   CHECK(said == "retry() stopped after an attempt failed with \"closed: unavailable\": cancelled");
 }
 

@@ -17,7 +17,6 @@
 namespace scheduler_end_test {
 
 using leat_test::asio_loop;
-using leat_test::embedded_loop;
 
 // Appends its name to `out` when it is destroyed.
 struct witness {
@@ -44,22 +43,46 @@ task<> sleep_with(std::string& out, char name) {
   co_await leat::sleep_for(1h);
 }
 
-TEMPLATE_TEST_CASE("scheduler end: destroys a sleeping task and reports it to its owner", "[async]",
-                   asio_loop, embedded_loop) {
+// Tasks that wait on a loop, which the case destroys, and the objects for which they wait.
+template <class Loop>
+struct waiting {
   std::string destroyed;
+  std::stop_source stop;
+  task_group other{"other"};  // for joins
+  asio_loop elsewhere;
   task_group group;
-  TestType loop;
-  group.spawn_on(loop.get_scheduler(), sleep_with(destroyed, 'a'), "sleeper");
-  loop.run_ready();
-  loop.end();
-  CHECK(destroyed == "a");
-  CHECK(group.live_tasks() == 0);
-  const std::string error = join_error(group);
+  Loop loop;
+
+  void spawn(task<> t, std::string_view name = "") {
+    group.spawn_on(loop.get_scheduler(), std::move(t), name);
+    loop.run_ready();
+    CHECK(destroyed.empty());
+  }
+  // Returns the error of the join.
+  std::string end(std::string_view witnesses = "w") {
+    loop.end();
+    CHECK(destroyed == witnesses);
+    CHECK(group.live_tasks() == 0);
+    const std::string error = join_error(group);
+    CHECK_FALSE(error.empty());
+    elsewhere.run_ready();
+    return error;
+  }
+  void let_other_end() {
+    other.request_stop();
+    elsewhere.run_ready();
+    REQUIRE(other.live_tasks() == 0);
+  }
+};
+
+LEAT_LOOP_TEST("scheduler end: destroys a sleeping task and reports it to its owner") {
+  waiting<TestType> t;
+  t.spawn(sleep_with(t.destroyed, 'a'), "sleeper");
+  const std::string error = t.end("a");
   CHECK(contains(error, "sleeper: destroyed with its " + std::string(TestType::name)));
 }
 
-TEMPLATE_TEST_CASE("scheduler end: a task that was never started is destroyed", "[async]",
-                   asio_loop, embedded_loop) {
+LEAT_LOOP_TEST("scheduler end: a task that was never started is destroyed") {
   std::string destroyed;
   const auto holding = [](std::unique_ptr<witness>) -> task<> { co_return; };
   task_group group;
@@ -73,9 +96,7 @@ TEMPLATE_TEST_CASE("scheduler end: a task that was never started is destroyed", 
   CHECK_FALSE(join_error(group).empty());
 }
 
-TEMPLATE_TEST_CASE("scheduler end: frames are destroyed from the inside out", "[async]", asio_loop,
-                   embedded_loop) {
-  std::string destroyed;
+LEAT_LOOP_TEST("scheduler end: frames are destroyed from the inside out") {
   const auto outer = [](std::string& out) -> task<> {
     const witness first(out, 'c');
     const auto middle = [](std::string& o) -> task<> {
@@ -84,18 +105,12 @@ TEMPLATE_TEST_CASE("scheduler end: frames are destroyed from the inside out", "[
     };
     co_await middle(out);
   };
-  task_group group;
-  TestType loop;
-  group.spawn_on(loop.get_scheduler(), outer(destroyed));
-  loop.run_ready();
-  loop.end();
-  CHECK(destroyed == "abc");
-  CHECK_FALSE(join_error(group).empty());
+  waiting<TestType> t;
+  t.spawn(outer(t.destroyed));
+  t.end("abc");
 }
 
-TEMPLATE_TEST_CASE("scheduler end: tasks of a group end before the task that contains it",
-                   "[async]", asio_loop, embedded_loop) {
-  std::string destroyed;
+LEAT_LOOP_TEST("scheduler end: tasks of a group end before the task that contains it") {
   const auto owner = [](std::string& out) -> task<> {
     const witness w(out, 'o');
     co_await leat::with_task_group([&out](task_group& inner) -> task<> {
@@ -104,54 +119,20 @@ TEMPLATE_TEST_CASE("scheduler end: tasks of a group end before the task that con
       co_await leat::sleep_for(1h);
     });
   };
-  task_group group;
-  TestType loop;
-  group.spawn_on(loop.get_scheduler(), owner(destroyed));
-  loop.run_ready();
-  loop.end();
-  CHECK(destroyed.size() == 3);
-  CHECK(destroyed.back() == 'o');
-  CHECK_FALSE(join_error(group).empty());
+  waiting<TestType> t;
+  t.spawn(owner(t.destroyed));
+  t.loop.end();
+  CHECK(t.destroyed.size() == 3);
+  CHECK(t.destroyed.back() == 'o');
+  CHECK_FALSE(join_error(t.group).empty());
 }
 
-// Every kind of wait of the core, in each of its states.
-template <class Loop>
-struct waiting {
-  std::string destroyed;
-  std::stop_source stop;
-  task_group other{"other"};  // for joins
-  asio_loop elsewhere;
-  task_group group;
-  Loop loop;
-
-  void spawn(task<> (*body)(waiting&)) {
-    group.spawn_on(loop.get_scheduler(), body(*this));
-    loop.run_ready();
-    CHECK(destroyed.empty());
-  }
-  void end() {
-    loop.end();
-    CHECK(destroyed == "w");
-    CHECK(group.live_tasks() == 0);
-    CHECK_FALSE(join_error(group).empty());
-    elsewhere.run_ready();
-  }
-  void let_other_end() {
-    other.request_stop();
-    elsewhere.run_ready();
-    REQUIRE(other.live_tasks() == 0);
-  }
-};
+// ---- Every kind of wait of the core, in each of its states.
 
 template <class Loop>
 task<> sleeps(waiting<Loop>& t) {
   const witness w(t.destroyed, 'w');
   co_await leat::sleep_for(10ms);
-}
-template <class Loop>
-task<> yields(waiting<Loop>& t) {
-  const witness w(t.destroyed, 'w');
-  for (;;) co_await leat::this_task::yield();
 }
 template <class Loop>
 task<> waits_for_stop(waiting<Loop>& t) {
@@ -175,10 +156,9 @@ task<> selects(waiting<Loop>& t) {
                         leat::sleep_for(1h));
 }
 
-TEMPLATE_TEST_CASE("scheduler end: destroys a task whose timer is due but was not processed",
-                   "[async]", asio_loop, embedded_loop) {
+LEAT_LOOP_TEST("scheduler end: destroys a task whose timer is due but was not processed") {
   waiting<TestType> t;
-  t.spawn(&sleeps<TestType>);
+  t.spawn(sleeps(t));
   std::this_thread::sleep_for(20ms);
   t.end();
 }
@@ -198,10 +178,9 @@ TEST_CASE("scheduler end: destroys a task that yields") {
   CHECK_FALSE(join_error(group).empty());
 }
 
-TEMPLATE_TEST_CASE("scheduler end: destroys a task that waits for a stop", "[async]", asio_loop,
-                   embedded_loop) {
+LEAT_LOOP_TEST("scheduler end: destroys a task that waits for a stop") {
   waiting<TestType> t;
-  t.spawn(&waits_for_stop<TestType>);
+  t.spawn(waits_for_stop(t));
   SECTION("waits") {}
   SECTION("has ended") { t.stop.request_stop(); }
   SECTION("has ended on another thread") {
@@ -211,13 +190,12 @@ TEMPLATE_TEST_CASE("scheduler end: destroys a task that waits for a stop", "[asy
   t.stop.request_stop();
 }
 
-TEMPLATE_TEST_CASE("scheduler end: destroys a task in join()", "[async]", asio_loop,
-                   embedded_loop) {
+LEAT_LOOP_TEST("scheduler end: destroys a task in join()") {
   waiting<TestType> t;
   t.other.spawn_on(t.elsewhere.get_scheduler(), []() -> task<> { co_await leat::sleep_for(1h); });
   const auto body = GENERATE(&joins<TestType>, &joins_in_time<TestType>, &selects<TestType>);
   t.elsewhere.run_ready();
-  t.spawn(body);
+  t.spawn(body(t));
   SECTION("waits") {}
   SECTION("has ended") { t.let_other_end(); }
   SECTION("has ended on another thread") {
@@ -236,28 +214,20 @@ TEMPLATE_TEST_CASE("scheduler end: destroys a task in join()", "[async]", asio_l
 
 // --------------------------------------------------------------------------------- further cases
 
-TEMPLATE_TEST_CASE("scheduler end: a destructor may spawn, and its task is destroyed too",
-                   "[async]", asio_loop, embedded_loop) {
+LEAT_LOOP_TEST("scheduler end: a destructor may spawn, and its task is destroyed too") {
   struct spawner {
     task_group& group;
     leat::scheduler& sched;
     std::string& out;
     ~spawner() { group.spawn_on(sched, sleep_with(out, 's')); }
   };
-  std::string destroyed;
-  task_group group;
-  TestType loop;
-  group.spawn_on(loop.get_scheduler(),
-                 [](task_group& g, leat::scheduler& s, std::string& o) -> task<> {
-                   const witness w(o, 'w');
-                   const spawner at_end{g, s, o};
-                   co_await leat::sleep_for(1h);
-                 }(group, loop.get_scheduler(), destroyed));
-  loop.run_ready();
-  loop.end();
-  CHECK(destroyed == "w");  // the other task never began, so it adds no name
-  CHECK(group.live_tasks() == 0);
-  CHECK_FALSE(join_error(group).empty());
+  waiting<TestType> t;
+  t.spawn([](waiting<TestType>& all) -> task<> {
+    const witness w(all.destroyed, 'w');
+    const spawner at_end{all.group, all.loop.get_scheduler(), all.destroyed};
+    co_await leat::sleep_for(1h);
+  }(t));
+  t.end();  // the other task never began, so it adds no name
 }
 
 TEST_CASE("scheduler end: a task may destroy another io_context") {
@@ -310,7 +280,7 @@ TEST_CASE("scheduler end: calls the handler of async_run in another context") {
   CHECK(leat::to_error_code(error) == errc::cancelled);
 }
 
-TEMPLATE_TEST_CASE("scheduler end: posted items still run", "[async]", asio_loop, embedded_loop) {
+LEAT_LOOP_TEST("scheduler end: posted items still run") {
   int ran = 0;
   leat_test::function_item first([&] { ++ran; });
   leat_test::function_item second([&] { ++ran; });
@@ -347,9 +317,6 @@ TEST_CASE("scheduler end: a task that another library has resumed is destroyed")
     }
     void await_resume() const noexcept {}
   };
-  task_group group;
-  asio_loop loop;
-  std::string destroyed;
   std::coroutine_handle<> next;
   struct gate {
     std::coroutine_handle<>& next;
@@ -357,16 +324,14 @@ TEST_CASE("scheduler end: a task that another library has resumed is destroyed")
     void await_suspend(std::coroutine_handle<> h) const noexcept { next = h; }
     void await_resume() const noexcept {}
   };
-  group.spawn_on(loop.get_scheduler(), [](std::string& o, std::coroutine_handle<>& n) -> task<> {
+  waiting<asio_loop> t;
+  t.spawn([](std::string& o, std::coroutine_handle<>& n) -> task<> {
     const witness w(o, 'w');
     co_await gate{n};
     co_await resumed_elsewhere();
-  }(destroyed, next));
-  loop.run_ready();
+  }(t.destroyed, next));
   next.resume();
-  loop.end();
-  CHECK(destroyed == "w");
-  CHECK_FALSE(join_error(group).empty());
+  t.end();
 }
 
 TEST_CASE("scheduler end: tasks elsewhere end the process with the owner's name") {
@@ -393,8 +358,7 @@ TEST_CASE("scheduler end: tasks elsewhere end the process with the owner's name"
 
 #if !LEAT_TSAN  // the thread sanitizer defers signals
 
-TEMPLATE_TEST_CASE("scheduler end: stop_on_signal can be destroyed before or after", "[async]",
-                   asio_loop, embedded_loop) {
+LEAT_LOOP_TEST("scheduler end: stop_on_signal can be destroyed before or after") {
   struct sigaction before{};
   ::sigaction(SIGUSR1, nullptr, &before);
   task_group group;

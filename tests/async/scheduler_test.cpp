@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <thread>
 
 #include <sched.h>
@@ -29,9 +30,16 @@ class manual_scheduler final : public leat::scheduler_driver {
     while (run_ready(100)) {
     }
   }
+  /// Runs an item that calls `f`, and then all that is ready.
+  void run(std::function<void()> f) {
+    item i(std::move(f));
+    post(i);
+    drain();
+  }
 
   std::atomic<int> wakes{0};
   std::vector<time_point> armed;
+  std::vector<time_point> expired;  // when its noting_timers expired
   time_point now_{};
 
  private:
@@ -51,14 +59,12 @@ struct noting_items {
 time_point at(std::int64_t n) { return time_point{} + leat::duration(n); }
 
 struct noting_timer : leat::timer {
-  explicit noting_timer(std::vector<time_point>& o, manual_scheduler& s) noexcept
+  explicit noting_timer(manual_scheduler& s) noexcept
       : timer([](timer& t) noexcept {
-          auto& self = static_cast<noting_timer&>(t);
-          self.out.push_back(self.sched.now_);
+          manual_scheduler& on = static_cast<noting_timer&>(t).sched;
+          on.expired.push_back(on.now_);
         }),
-        out(o),
         sched(s) {}
-  std::vector<time_point>& out;
   manual_scheduler& sched;
 };
 
@@ -138,11 +144,9 @@ TEST_CASE("scheduler: the driver is woken once for each burst") {
 TEST_CASE("scheduler: a post within a turn does not wake the driver") {
   manual_scheduler s;
   noting_items n(3);
-  item first([&] {
+  s.run([&] {
     for (item& i : n.items) s.post(i);
   });
-  s.post(first);
-  s.drain();
   CHECK(s.wakes == 1);
   CHECK(n.order.size() == 3);
 }
@@ -151,9 +155,7 @@ TEST_CASE("scheduler: a post in the turn of another scheduler wakes the driver")
   manual_scheduler a, b;
   int ran = 0;
   item there([&] { ++ran; });
-  item here([&] { b.post(there); });
-  a.post(here);
-  a.drain();
+  a.run([&] { b.post(there); });
   CHECK(b.wakes == 1);
   CHECK(ran == 0);
   b.drain();
@@ -268,35 +270,27 @@ TEST_CASE("scheduler: does not spin if its waker runs on the same processor") {
 
 TEST_CASE("scheduler: timers expire in order, in the turn after their time") {
   manual_scheduler s;
-  std::vector<time_point> expired;
-  noting_timer a(expired, s), b(expired, s);
-  item set([&] {
+  noting_timer a(s), b(s);
+  s.run([&] {
     s.add_timer(b, at(20));
     s.add_timer(a, at(10));
   });
-  s.post(set);
-  s.drain();
-  CHECK(expired.empty());
+  CHECK(s.expired.empty());
   REQUIRE(s.armed == std::vector{at(10)});
   s.now_ = at(10);
   s.drain();
-  CHECK(expired == std::vector{at(10)});
+  CHECK(s.expired == std::vector{at(10)});
   CHECK(s.armed.back() == at(20));
   s.now_ = at(30);
   s.drain();
-  CHECK(expired == std::vector{at(10), at(30)});
+  CHECK(s.expired == std::vector{at(10), at(30)});
 }
 
 TEST_CASE("scheduler: does not set the same driver time twice") {
   manual_scheduler s;
-  std::vector<time_point> expired;
-  noting_timer a(expired, s), b(expired, s);
-  item set_a([&] { s.add_timer(a, at(10)); });
-  item set_b([&] { s.add_timer(b, at(20)); });
-  s.post(set_a);
-  s.drain();
-  s.post(set_b);
-  s.drain();
+  noting_timer a(s), b(s);
+  s.run([&] { s.add_timer(a, at(10)); });
+  s.run([&] { s.add_timer(b, at(20)); });
   CHECK(s.armed == std::vector{at(10)});
   s.now_ = at(50);
   s.drain();
@@ -304,76 +298,55 @@ TEST_CASE("scheduler: does not set the same driver time twice") {
 
 TEST_CASE("scheduler: a cancelled timer does not expire and updates the driver") {
   manual_scheduler s;
-  std::vector<time_point> expired;
-  noting_timer t(expired, s);
-  bool first = false;
-  bool second = true;
-  item set([&] { s.add_timer(t, at(10)); });
-  item cancel([&] {
-    first = s.cancel_timer(t);
-    second = s.cancel_timer(t);
+  noting_timer t(s);
+  s.run([&] { s.add_timer(t, at(10)); });
+  s.run([&] {
+    CHECK(s.cancel_timer(t));
+    CHECK_FALSE(s.cancel_timer(t));
   });
-  s.post(set);
-  s.drain();
-  s.post(cancel);
-  s.drain();
   s.now_ = at(50);
   s.drain();
-  CHECK(first);
-  CHECK_FALSE(second);
-  CHECK(expired.empty());
+  CHECK(s.expired.empty());
   CHECK(s.armed == std::vector{at(10), leat::no_deadline});
 }
 
 TEST_CASE("scheduler: updates the driver if timers expire in a turn that cancels a later one") {
   manual_scheduler s;
-  std::vector<time_point> expired;
-  noting_timer near(expired, s), far(expired, s);
-  item set_far([&] { s.add_timer(far, at(1000)); });
-  item set_near([&] {
+  noting_timer near(s), far(s);
+  s.run([&] { s.add_timer(far, at(1000)); });
+  s.run([&] {
     s.add_timer(near, at(10));
     s.now_ = at(10);
     s.expire_due();
     s.cancel_timer(far);
   });
-  s.post(set_far);
-  s.drain();
-  s.post(set_near);
-  s.drain();
-  CHECK(expired == std::vector{at(10)});
+  CHECK(s.expired == std::vector{at(10)});
   CHECK(s.armed == std::vector{at(1000), leat::no_deadline});
 }
 
 TEST_CASE("scheduler: a timer is armed again if the driver called for its time before it was set") {
   manual_scheduler s;
-  std::vector<time_point> expired;
-  noting_timer t(expired, s);
-  item set([&] { s.add_timer(t, at(10)); });
-  item set_again([&] {
+  noting_timer t(s);
+  s.run([&] { s.add_timer(t, at(10)); });
+  s.run([&] {
     s.cancel_timer(t);
     s.now_ = at(11);
     s.expire_due();
     s.add_timer(t, at(10));
   });
-  s.post(set);
-  s.drain();
-  s.post(set_again);
-  s.drain();
   CHECK(s.armed == std::vector{at(10), at(10)});
   s.drain();
-  CHECK(expired == std::vector{at(11)});
+  CHECK(s.expired == std::vector{at(11)});
 }
 
 TEST_CASE("scheduler: the time is constant within a turn") {
   manual_scheduler s;
   s.now_ = at(5);
   bool stood = false;
-  item i([&] {
+  s.run([&] {
     s.now_ = at(6);
     stood = s.turn_time() == at(5);
   });
-  s.post(i);
-  s.drain();
   CHECK(stood);
 }
 
@@ -395,12 +368,10 @@ TEST_CASE("scheduler: wake_later wakes once for many waiters, at the end of the 
   std::deque<noting_wait> waits;
   for (int i = 0; i < 10; ++i) waits.emplace_back(there, woken);
   int wakes_within = -1;
-  item i([&] {
+  here.run([&] {
     for (noting_wait& w : waits) here.wake_later(w);
     wakes_within = there.wakes;
   });
-  here.post(i);
-  here.drain();
   CHECK(wakes_within == 0);
   CHECK(there.wakes == 1);
   there.drain();
@@ -413,12 +384,10 @@ TEST_CASE("scheduler: wake_later collects a limited number of waiters") {
   std::deque<noting_wait> waits;
   for (int i = 0; i < 1000; ++i) waits.emplace_back(there, woken);
   bool delivered_some = false;
-  item i([&] {
+  here.run([&] {
     for (noting_wait& w : waits) here.wake_later(w);
     delivered_some = there.has_remote_items();
   });
-  here.post(i);
-  here.drain();
   CHECK(delivered_some);
   there.drain();
   CHECK(woken == 1000);
@@ -429,13 +398,11 @@ TEST_CASE("scheduler: flush_wakeups delivers within the turn") {
   int woken = 0;
   noting_wait w(there, woken);
   int wakes = 0;
-  item i([&] {
+  here.run([&] {
     here.wake_later(w);
     here.flush_wakeups();
     wakes = there.wakes;
   });
-  here.post(i);
-  here.drain();
   there.drain();
   CHECK(wakes == 1);
   CHECK(woken == 1);
@@ -462,9 +429,7 @@ TEST_CASE("scheduler: a task's share of a turn is bounded") {
 TEST_CASE("scheduler: running inside another scheduler ends the process") {
   const std::string said = leat_test::abort_message([] {
     manual_scheduler a, b;
-    item i([&] { b.run_ready(1); });
-    a.post(i);
-    a.drain();
+    a.run([&] { b.run_ready(1); });
   });
   CHECK(contains(said, "run inside another one"));
 }

@@ -3,18 +3,20 @@
 #include <stop_token>
 
 #include "support/leat_test.hpp"
+#include "support/task_steps.hpp"
 
 namespace select_test {
 
+using namespace task_steps;
+
 LEAT_TEST("select: the earliest timer wins and the others are cancelled") {
-  leat::scheduler& sched = leat::this_task::get_scheduler();
-  const leat::time_point begin = sched.now();
+  const stopwatch time;
   const auto first =
       co_await leat::select(leat::sleep_for(3s), leat::sleep_for(1s), leat::sleep_for(2s));
   CHECK(first.index() == 1);
-  CHECK(sched.now() - begin == 1s);
+  CHECK(time.elapsed() == 1s);
   co_await leat::sleep_for(1h);  // none of the cancelled timers fires
-  CHECK(sched.now() - begin == 1h + 1s);
+  CHECK(time.elapsed() == 1h + 1s);
 }
 
 LEAT_TEST("select: joins a group without tasks at once") {
@@ -26,7 +28,7 @@ LEAT_TEST("select: joins a group without tasks at once") {
 LEAT_TEST("select: returns the first of a join and a timer") {
   for (const bool quick : {true, false}) {
     task_group group;
-    group.spawn([](bool q) -> task<> { co_await leat::sleep_for(q ? 1s : 3s); }(quick));
+    group.spawn(sleep(quick ? 1s : 3s));
     const auto done = co_await leat::select(group.join(), leat::sleep_for(2s));
     CHECK(done.index() == (quick ? 0 : 1));
     co_await group.join();
@@ -57,16 +59,12 @@ LEAT_TEST("select: a task cannot select the join of its own group") {
 
 LEAT_TEST("select: a stop before or during the wait throws cancelled") {
   for (const bool before : {true, false}) {
-    task_group group;
-    bool cancelled = false;
-    group.spawn([](bool& out) -> task<> {
-      out = co_await code_of(leat::select(leat::sleep_for(1h), leat::sleep_for(2h))) ==
-            errc::cancelled;
-    }(cancelled));
-    if (!before) co_await leat::sleep_for(1s);
-    group.request_stop();
-    co_await group.join();
-    CHECK(cancelled);
+    std::error_code code;
+    const auto body = [&]() -> task<> {
+      code = co_await code_of(leat::select(leat::sleep_for(1h), leat::sleep_for(2h)));
+    };
+    co_await run_and_stop(body(), before);
+    CHECK(code == errc::cancelled);
   }
 }
 
@@ -99,7 +97,7 @@ LEAT_TEST("select: a dump counts timers and stops, which have no names") {
 
 LEAT_TEST("with_timeout: returns the result of an operation that completes in time") {
   task_group group;
-  group.spawn([]() -> task<> { co_await leat::sleep_for(1s); }());
+  group.spawn(sleep(1s));
   co_await leat::with_timeout(group.join(), 2s);
   leat::scheduler& sched = leat::this_task::get_scheduler();
   co_await leat::with_deadline(leat::sleep_for(1s), sched.now() + 2s);
@@ -107,7 +105,7 @@ LEAT_TEST("with_timeout: returns the result of an operation that completes in ti
 
 LEAT_TEST("with_timeout: throws deadline_exceeded with the name of the operation") {
   task_group group("slow");
-  group.spawn([]() -> task<> { co_await leat::sleep_for(3s); }());
+  group.spawn(sleep(3s));
   const std::string what =
       co_await message_of(leat::with_timeout(group.join(), 2s), errc::deadline_exceeded);
   CHECK_THAT(what, Catch::StartsWith("join task group 'slow'"));
@@ -119,13 +117,10 @@ LEAT_TEST("with_timeout: throws deadline_exceeded with the name of the operation
 
 LEAT_TEST("with_timeout: the message of a stop names the operation, not the timer") {
   std::string what;
-  task_group group;
-  group.spawn([&]() -> task<> {
+  const auto body = [&]() -> task<> {
     what = co_await message_of(leat::with_timeout(leat::sleep_for(2s), 3s), errc::cancelled);
-  });
-  co_await leat::sleep_for(1s);
-  group.request_stop();
-  co_await group.join();
+  };
+  co_await run_and_stop(body());
   CHECK(what == "a timer: stopped without effect: cancelled");
 }
 
@@ -147,7 +142,7 @@ auto told_within(task_group& group, leat::duration d) {
 LEAT_TEST("select: a function can return a select or a with_timeout") {
   std::stop_source source;
   task_group group;
-  group.spawn([]() -> task<> { co_await leat::sleep_for(3s); }());
+  group.spawn(sleep(3s));
   auto sleeps = first_of(2s, 1s);
   auto stop = stopped_by(1h, source.get_token());
   auto late = told_within(group, 1s);

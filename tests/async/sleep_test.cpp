@@ -2,20 +2,20 @@
 
 #include "leat/base/random.hpp"
 #include "support/leat_test.hpp"
+#include "support/task_steps.hpp"
 
 namespace sleep_test {
 
+using namespace task_steps;
 using leat::sleep_for;
 using leat::sleep_until;
 
 task<leat::duration> time_of(task<void> t) {
-  leat::scheduler& sched = leat::this_task::get_scheduler();
-  const leat::time_point begin = sched.now();
+  const stopwatch time;
   co_await std::move(t);
-  co_return sched.now() - begin;
+  co_return time.elapsed();
 }
 
-task<void> sleep(leat::duration d) { co_await sleep_for(d); }
 task<void> sleep_to(leat::time_point t) { co_await sleep_until(t); }
 
 LEAT_TEST("sleep_for: lasts exactly its duration on virtual time") {
@@ -23,14 +23,11 @@ LEAT_TEST("sleep_for: lasts exactly its duration on virtual time") {
 }
 
 LEAT_TEST("sleep_for: zero and negative durations take no time and let other tasks run") {
-  bool ran = false;
+  int ran = 0;
   task_group group;
-  group.spawn([](bool& r) -> task<void> {
-    r = true;
-    co_return;
-  }(ran));
+  group.spawn(count(ran));
   CHECK(co_await time_of(sleep(0ns)) == 0ns);
-  CHECK(ran);
+  CHECK(ran == 1);
   CHECK(co_await time_of(sleep(-5s)) == 0ns);
   co_await group.join();
 }
@@ -57,18 +54,10 @@ LEAT_TEST("sleep_for: sleeps end in the order of their times") {
 }
 
 LEAT_TEST("sleep_for: a stop cancels it at once") {
-  leat::scheduler& sched = leat::this_task::get_scheduler();
-  bool cancelled = false;
-  const auto sleeper = [](bool& c) -> task<void> {
-    c = co_await code_of(sleep_for(1h)) == errc::cancelled;
-  };
-  task_group group;
-  group.spawn(sleeper(cancelled));
-  co_await sleep_for(1ms);
-  group.request_stop();
-  co_await group.join();
-  CHECK(cancelled);
-  CHECK(sched.now() == leat::time_point{} + 1ms);
+  std::error_code code;
+  const auto sleeper = [&]() -> task<void> { code = co_await code_of(sleep_for(1h)); };
+  CHECK(co_await time_of(run_and_stop(sleeper())) == 1ms);
+  CHECK(code == errc::cancelled);
 }
 
 LEAT_TEST("sleep_for: does not sleep after a stop request") {

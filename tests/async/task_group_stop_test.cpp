@@ -1,11 +1,13 @@
 #include <stop_token>
 
 #include "support/leat_test.hpp"
+#include "support/task_steps.hpp"
 
 // A group in a task that was asked to stop.
 namespace task_group_stop_test {
 
-task<void> sleep_long() { co_await leat::sleep_for(1000h); }
+using task_steps::run_and_stop;
+using task_steps::sleep_long;
 
 task<void> return_when_stopped() {
   static_cast<void>(co_await leat::as_tuple(leat::sleep_for(1000h)));
@@ -16,22 +18,13 @@ task<void> fail_when_stopped() {
   throw std::runtime_error("clean-up failed");
 }
 
-// Runs `body` and stops it 1 s later. Returns the message of its error; not that of join(), if the
-// body has caught it.
+// Runs `body` and stops it. Returns the message of its error; not that of join(), if the body has
+// caught it.
 task<std::string> error_of_stopped(task<void> body) {
-  std::exception_ptr error;
-  task_group outer("outer");
-  outer.spawn([](task<void> t, std::exception_ptr& e) -> task<void> {
-    try {
-      co_await std::move(t);
-    } catch (...) {
-      e = std::current_exception();
-    }
-  }(std::move(body), error));
-  co_await leat::sleep_for(1s);
-  outer.request_stop();
-  co_await outer.join();
-  co_return error_of(error);
+  std::string error;
+  const auto run = [&]() -> task<void> { error = co_await message_of(std::move(body)); };
+  co_await run_and_stop(run());
+  co_return error;
 }
 
 task<void> join_group_of(task<void> (*body)()) {
@@ -155,12 +148,7 @@ LEAT_TEST("task_group: a join that won a select reports a stop that came meanwhi
   }(group));
   co_await maker.join();
   outer.spawn([](task_group& g, std::string& m) -> task<void> {
-    try {
-      static_cast<void>(co_await leat::select(g.join(), leat::sleep_for(1h)));
-      m = "";
-    } catch (const leat::failure& e) {
-      m = e.what();
-    }
+    m = co_await message_of<leat::failure>(leat::select(g.join(), leat::sleep_for(1h)));
   }(*group, message));
   co_await leat::this_task::yield();
   maker.request_stop();  // ends the group, and so the join

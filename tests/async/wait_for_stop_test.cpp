@@ -5,6 +5,7 @@
 
 #include "support/foreign_coroutine.hpp"
 #include "support/leat_test.hpp"
+#include "support/task_steps.hpp"
 
 namespace wait_for_stop_test {
 
@@ -48,19 +49,12 @@ LEAT_TEST("wait_for_stop: ends with a request before or during the wait") {
 LEAT_TEST("wait_for_stop: a stop of the waiting task cancels it") {
   for (const bool before : {true, false}) {
     std::stop_source source;
-    task_group group;
-    bool cancelled = false;
-    group.spawn([](std::stop_token token, bool& out) -> task<> {
-      try {
-        co_await leat::wait_for_stop(token);
-      } catch (const leat::failure& e) {
-        out = e.code() == errc::cancelled;
-      }
-    }(source.get_token(), cancelled));
-    if (!before) co_await leat::sleep_for(1s);
-    group.request_stop();
-    co_await group.join();
-    CHECK(cancelled);
+    std::error_code code;
+    const auto wait = [&]() -> task<> {
+      code = co_await code_of(leat::wait_for_stop(source.get_token()));
+    };
+    co_await task_steps::run_and_stop(wait(), before);
+    CHECK(code == errc::cancelled);
     source.request_stop();  // no task waits for it any more
   }
 }

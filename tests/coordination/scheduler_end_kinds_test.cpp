@@ -123,8 +123,7 @@ struct own_weight {
   std::size_t operator()(std::int64_t n) const noexcept { return static_cast<std::size_t>(n); }
 };
 
-TEMPLATE_TEST_CASE("queue and scheduler: a destroyed push lets the next push use the memory budget",
-                   "[coordination]", asio_loop, embedded_loop) {
+LEAT_LOOP_TEST("queue and scheduler: a destroyed push lets the next push use the memory budget") {
   leat::memory_budget ram(10, "ram");
   using queue = leat::fifo_queue<std::int64_t, own_weight>;
   queue a({.capacity = 8, .budget = &ram});
@@ -154,8 +153,7 @@ TEMPLATE_TEST_CASE("queue and scheduler: a destroyed push lets the next push use
   REQUIRE(a.try_push(10));
 }
 
-TEMPLATE_TEST_CASE("scheduler: a looper is destroyed with its event loop", "[coordination]",
-                   asio_loop, embedded_loop) {
+LEAT_LOOP_TEST("scheduler: a looper is destroyed with its event loop") {
   leat::coordinator coord("loops");
   auto lives = std::make_shared<int>();
   const std::weak_ptr<int> watch = lives;

@@ -12,6 +12,10 @@
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
 
+// A test case for each kind of loop. The body uses `TestType`.
+#define LEAT_LOOP_TEST(name) \
+  TEMPLATE_TEST_CASE(name, "", leat_test::asio_loop, leat_test::embedded_loop)
+
 namespace leat_test {
 
 /// An io_context with a scheduler. Tests run it in steps and can destroy it before its tasks end.

@@ -33,8 +33,7 @@ void run_until(Loop& loop, const std::atomic<bool>& flag) {
   while (!flag) loop.run_ready();
 }
 
-TEMPLATE_TEST_CASE("run_blocking: a destroyed loop stops the function and waits for it", "[async]",
-                   leat_test::asio_loop, leat_test::embedded_loop) {
+LEAT_LOOP_TEST("run_blocking: a destroyed loop stops the function and waits for it") {
   std::atomic<bool> entered{false};
   std::atomic<bool> left{false};
   bool destroyed = false;
@@ -98,8 +97,7 @@ TEMPLATE_TEST_CASE("run_blocking: a destroyed loop stops the function and waits 
   CHECK(leat_test::is_cancelled(group));
 }
 
-TEMPLATE_TEST_CASE("run_blocking: a destroyed loop withdraws functions that wait for a thread",
-                   "[async]", leat_test::asio_loop, leat_test::embedded_loop) {
+LEAT_LOOP_TEST("run_blocking: a destroyed loop withdraws functions that wait for a thread") {
   leat::blocking_pool pool({.threads = 1});
   std::atomic<bool> entered{false};
   std::atomic<bool> left{false};
@@ -137,8 +135,7 @@ struct captured {
   ~captured() { --state; }
 };
 
-TEMPLATE_TEST_CASE("run_blocking: a destroyed loop keeps what a running function has captured",
-                   "[async]", leat_test::asio_loop, leat_test::embedded_loop) {
+LEAT_LOOP_TEST("run_blocking: a destroyed loop keeps what a running function has captured") {
   std::atomic<bool> entered{false};
   std::atomic<int> copies{0};     // of the capture
   std::atomic<int> at_return{0};  // of them, when the function returns
@@ -196,8 +193,7 @@ TEST_CASE("run_blocking: a destroyed loop stops all functions at once") {
   CHECK(leat_test::is_cancelled(group));
 }
 
-TEMPLATE_TEST_CASE("run_blocking: a destroyed loop waits for the function of another coroutine",
-                   "[async]", leat_test::asio_loop, leat_test::embedded_loop) {
+LEAT_LOOP_TEST("run_blocking: a destroyed loop waits for the function of another coroutine") {
   std::atomic<bool> entered{false};
   std::atomic<bool> left{false};
   bool resumed = false;

@@ -71,8 +71,7 @@ const leat_test::scenario scenarios[] = {
 
 // The loop has run `turns` times when it is destroyed: the tasks have not started, are waiting, or
 // have been woken.
-TEMPLATE_TEST_CASE("scheduler end: tasks in joins and under limits are destroyed", "[async]",
-                   asio_loop, embedded_loop) {
+LEAT_LOOP_TEST("scheduler end: tasks in joins and under limits are destroyed") {
   leat_test::check_ends<TestType>(scenarios, 8);
 }
 

@@ -53,8 +53,7 @@ TEST_CASE("async_run: accepts a strand of an any_io_executor, also as that of a 
   CHECK(ended == 2);
 }
 
-TEMPLATE_TEST_CASE("async_run: accepts the executor of any scheduler", "[async]", asio_loop,
-                   embedded_loop) {
+LEAT_LOOP_TEST("async_run: accepts the executor of any scheduler") {
   TestType loop;
   leat::scheduler& sched = loop.get_scheduler();
   const leat::scheduler_executor plain = leat::get_executor(sched);
@@ -75,8 +74,7 @@ TEMPLATE_TEST_CASE("async_run: accepts the executor of any scheduler", "[async]"
   CHECK(ended == 4);
 }
 
-TEMPLATE_TEST_CASE("async_run: a cancellation stops a task on the executor of any scheduler",
-                   "[async]", asio_loop, embedded_loop) {
+LEAT_LOOP_TEST("async_run: a cancellation stops a task on the executor of any scheduler") {
   TestType loop;
   asio::cancellation_signal signal;
   bool cancelled = false;
@@ -90,8 +88,7 @@ TEMPLATE_TEST_CASE("async_run: a cancellation stops a task on the executor of an
   CHECK(cancelled);
 }
 
-TEMPLATE_TEST_CASE("async_run: the end of a scheduler destroys the handler of its executor",
-                   "[async]", asio_loop, embedded_loop) {
+LEAT_LOOP_TEST("async_run: the end of a scheduler destroys the handler of its executor") {
   TestType loop;
   const auto owned = std::make_shared<int>(0);
   async_run(leat::get_executor(loop.get_scheduler()), sleep_long(),

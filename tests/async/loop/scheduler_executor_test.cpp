@@ -16,8 +16,7 @@ using leat::scheduler;
 using leat_test::asio_loop;
 using leat_test::embedded_loop;
 
-TEMPLATE_TEST_CASE("scheduler_executor: a posted function runs on the scheduler", "[async]",
-                   asio_loop, embedded_loop) {
+LEAT_LOOP_TEST("scheduler_executor: a posted function runs on the scheduler") {
   TestType loop;
   scheduler* ran_on = nullptr;
   asio::post(get_executor(loop.get_scheduler()), [&] { ran_on = scheduler::current(); });
@@ -177,8 +176,7 @@ struct destroyed_count {
   int* count;
 };
 
-TEMPLATE_TEST_CASE("scheduler end: destroys posted functions without calling them", "[async]",
-                   asio_loop, embedded_loop) {
+LEAT_LOOP_TEST("scheduler end: destroys posted functions without calling them") {
   TestType loop;
   int destroyed = 0;
   bool called = false;
@@ -193,8 +191,7 @@ TEMPLATE_TEST_CASE("scheduler end: destroys posted functions without calling the
   CHECK_FALSE(called);
 }
 
-TEMPLATE_TEST_CASE("scheduler end: a destructor can neither post nor dispatch a function",
-                   "[async]", asio_loop, embedded_loop) {
+LEAT_LOOP_TEST("scheduler end: a destructor can neither post nor dispatch a function") {
   TestType loop;
   bool called = false;
   struct at_end {

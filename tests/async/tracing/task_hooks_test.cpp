@@ -135,8 +135,7 @@ LEAT_TEST("hooks: read the task-locals of a task") {
         std::vector<std::string>{"a start", "a wait for sleep 7", "a resume 7", "a end"});
 }
 
-TEMPLATE_TEST_CASE("hooks: report tasks that are destroyed with their loop", "[async]",
-                   leat_test::asio_loop, leat_test::embedded_loop) {
+LEAT_LOOP_TEST("hooks: report tasks that are destroyed with their loop") {
   const auto record = std::make_shared<recorder>();
   const leat::task_hooks_scope installed(record);
   task_group group;

@@ -229,8 +229,7 @@ struct seen_at_end {
   ~seen_at_end() { text += id_text() + ' '; }
 };
 
-TEMPLATE_TEST_CASE("task_local: destructors of a task that ends with its loop see the values",
-                   "[async]", leat_test::asio_loop, leat_test::embedded_loop) {
+LEAT_LOOP_TEST("task_local: destructors of a task that ends with its loop see the values") {
   std::string text;
   task_group group;
   TestType loop;
@@ -253,8 +252,7 @@ TEMPLATE_TEST_CASE("task_local: destructors of a task that ends with its loop se
   CHECK(leat_test::is_cancelled(group));
 }
 
-TEMPLATE_TEST_CASE("task_local: values are freed with a loop that is destroyed", "[async]",
-                   leat_test::asio_loop, leat_test::embedded_loop) {
+LEAT_LOOP_TEST("task_local: values are freed with a loop that is destroyed") {
   static leat::task_local<std::shared_ptr<int>> shared;
   const auto value = std::make_shared<int>(1);
   task_group group;
