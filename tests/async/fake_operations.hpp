@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include "leat/async/as_tuple.hpp"
 #include "leat/async/detail/select_state.hpp"
 #include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/scheduler/timer_heap.hpp"

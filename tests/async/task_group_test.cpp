@@ -5,25 +5,14 @@
 
 #include "async/manual_event.hpp"
 #include "support/leat_test.hpp"
+#include "support/task_steps.hpp"
 #include "support/tracked.hpp"
 
 namespace task_group_test {
 
+using namespace task_steps;
 using leat_test::manual_event;
 
-task<void> count(int& n) {
-  ++n;
-  co_return;
-}
-task<void> count_after(int& n, leat::duration d) {
-  co_await leat::sleep_for(d);
-  ++n;
-}
-task<void> fail_after(leat::duration d, const char* what) {
-  co_await leat::sleep_for(d);
-  throw std::runtime_error(what);
-}
-task<void> sleep_long() { co_await leat::sleep_for(1000h); }
 task<void> wait_for(manual_event& event) { co_await event.wait(); }
 
 LEAT_TEST("task_group: join waits for every task") {
@@ -132,25 +121,18 @@ LEAT_TEST("task_group: several tasks can join the same group") {
 }
 
 LEAT_TEST("task_group: the first error stops the other tasks, and join() throws it") {
-  leat::scheduler& sched = leat::this_task::get_scheduler();
+  const stopwatch time;
   task_group group;
-  group.spawn(fail_after(1s, "first"));
-  group.spawn(fail_after(2s, "second"));
+  group.spawn(fail_after<void>("first", 1s));
+  group.spawn(fail_after<void>("second", 2s));
   group.spawn(sleep_long());
   CHECK(co_await message_of(group.join()) == "first");
-  CHECK(sched.now() == leat::time_point{} + 1s);
+  CHECK(time.elapsed() == 1s);
 }
 
 LEAT_TEST("task_group: join() throws the first error even if it follows a stop") {
-  const auto fail_when_stopped = []() -> task<void> {
-    try {
-      co_await leat::sleep_for(1h);
-    } catch (const leat::failure&) {
-      throw std::runtime_error("clean-up failed");
-    }
-  };
   task_group group;
-  group.spawn(fail_when_stopped());
+  group.spawn(fail_when_stopped<void>("clean-up failed"));
   co_await leat::sleep_for(1s);
   group.request_stop();
   CHECK(co_await message_of(group.join()) == "clean-up failed");
@@ -199,12 +181,9 @@ LEAT_TEST("task_group: a task spawned after a stop starts and sees the stop") {
 
 LEAT_TEST("task_group: a stop cancels the waits of awaited child tasks") {
   const auto outer = []() -> task<void> { co_await sleep_long(); };
-  task_group group;
-  group.spawn(outer());
-  co_await leat::sleep_for(1s);
-  group.request_stop();
-  co_await group.join();
-  CHECK(group.live_tasks() == 0);
+  const stopwatch time;
+  co_await run_and_stop(outer());
+  CHECK(time.elapsed() == 1ms);
 }
 
 task<void> nest(int depth, int& cancelled) {
@@ -249,7 +228,7 @@ LEAT_TEST("task_group: a shielded group is not stopped with the task that made i
   group.spawn([](bool& s) -> task<void> {
     task_group inner(leat::shielded);
     s = inner.stop_requested();
-    inner.spawn([]() -> task<void> { co_await leat::sleep_for(1s); }());
+    inner.spawn(sleep(1s));
     co_await inner.join();  // is not cancelled by the stop
     s = s || inner.stop_requested();
   }(stopped));
@@ -261,12 +240,7 @@ LEAT_TEST("task_group: join() in a task of the same group throws failed_precondi
   task_group group("ring");
   std::string said;
   group.spawn([](task_group& g, std::string& text) -> task<void> {
-    try {
-      co_await g.join();
-    } catch (const leat::failure& e) {
-      if (e.code() != errc::failed_precondition) throw;
-      text = e.what();
-    }
+    text = co_await message_of(g.join(), errc::failed_precondition);
   }(group, said));
   co_await group.join();
   CHECK(contains(said, "task group 'ring': join() in one of its own tasks would never return"));
@@ -412,7 +386,7 @@ TEST_CASE("task_group: a stop reaches tasks on other schedulers") {
 TEST_CASE("task_group: wait_join throws the first error") {
   leat::runtime rt;
   task_group group;
-  group.spawn_on(rt.get_scheduler(), fail_after(0s, "first"));
+  group.spawn_on(rt.get_scheduler(), fail_after<void>("first", 0s));
   group.spawn_on(rt.get_scheduler(), sleep_long());
   CHECK_THROWS_WITH(leat::block_on(group.join()), "first");
 }
@@ -422,7 +396,7 @@ TEST_CASE("task_group: prints an error that was not read") {
     return leat_test::abort_message([read] {
       leat::block_on([](bool ask) -> task<> {
         task_group group("g");
-        group.spawn(fail_after(0s, "first"));
+        group.spawn(fail_after<void>("first", 0s));
         co_await leat::sleep_for(10ms);  // the task ends
         if (ask) CHECK(group.first_error() != nullptr);
       }(read));

@@ -6,8 +6,11 @@
 #include <sstream>
 
 #include "support/leat_test.hpp"
+#include "support/task_steps.hpp"
 
 namespace for_each_concurrent_test {
+
+using namespace task_steps;
 
 struct counter {
   int running = 0;
@@ -37,12 +40,11 @@ LEAT_TEST("for_each_concurrent: visits every element in order, at most limit at 
 }
 
 LEAT_TEST("for_each_concurrent: a slow element does not hold up the others") {
-  leat::scheduler& sched = leat::this_task::get_scheduler();
-  const leat::time_point begin = sched.now();
+  const stopwatch time;
   const std::vector<int> seconds{10, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   counter c;
   co_await leat::for_each_concurrent(seconds, 2, [&](int s) { return c.visit(s, s * 1s); });
-  CHECK(sched.now() - begin == 10s);
+  CHECK(time.elapsed() == 10s);
 }
 
 LEAT_TEST("for_each_concurrent: an empty range ends immediately") {
@@ -141,36 +143,19 @@ LEAT_TEST("for_each_concurrent: an exception of the function itself stops the ot
 }
 
 LEAT_TEST("for_each_concurrent: a stop of the caller ends it with cancelled") {
-  task_group group;
   counter c;
-  std::error_code code;
   const std::vector<int> elements{1, 2, 3, 4};
-  group.spawn([&]() -> task<> {
-    const auto [ec] = co_await leat::as_tuple(
-        leat::for_each_concurrent(elements, 2, [&](int e) { return c.visit(e, 1h); }));
-    code = ec;
-  });
-  co_await leat::sleep_for(1s);
-  group.request_stop();
-  co_await group.join();
-  CHECK(code == errc::cancelled);
+  CHECK(co_await code_of_stopped(leat::for_each_concurrent(
+            elements, 2, [&](int e) { return c.visit(e, 1h); })) == errc::cancelled);
   CHECK(c.begun.size() == 2);
 }
 
 LEAT_TEST(
     "for_each_concurrent: a stop with elements left is cancelled even if the tasks returned") {
-  task_group group;
-  std::error_code code;
   const std::vector<int> elements{1, 2, 3, 4};
   const auto swallow = [](int) -> task<> { co_await leat::as_tuple(leat::sleep_for(1h)); };
-  group.spawn([&]() -> task<> {
-    const auto [ec] = co_await leat::as_tuple(leat::for_each_concurrent(elements, 2, swallow));
-    code = ec;
-  });
-  co_await leat::sleep_for(1s);
-  group.request_stop();
-  co_await group.join();
-  CHECK(code == errc::cancelled);
+  CHECK(co_await code_of_stopped(leat::for_each_concurrent(elements, 2, swallow)) ==
+        errc::cancelled);
 }
 
 LEAT_TEST("for_each_concurrent: calls no function after an earlier stop") {

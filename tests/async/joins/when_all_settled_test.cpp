@@ -1,16 +1,12 @@
 #include "leat/async/joins/when_all_settled.hpp"
 
 #include "support/leat_test.hpp"
+#include "support/task_steps.hpp"
 
 namespace when_all_settled_test {
 
+using namespace task_steps;
 using leat::settled;
-
-task<int> fail_after(leat::duration d) {
-  co_await leat::sleep_for(d);
-  throw std::runtime_error("failed");
-}
-task<> sleep(leat::duration d) { co_await leat::sleep_for(d); }
 
 LEAT_TEST("settled: has a value, an exception, or neither") {
   settled<int> none;
@@ -29,7 +25,8 @@ LEAT_TEST("settled: has a value, an exception, or neither") {
 }
 
 LEAT_TEST("when_all_settled: returns the end of each task") {
-  auto ends = co_await leat::when_all_settled(value_after(1, 2s), fail_after(1s), sleep(3s));
+  auto ends =
+      co_await leat::when_all_settled(value_after(1, 2s), fail_after("failed", 1s), sleep(3s));
   CHECK(std::get<0>(ends).value() == 1);
   CHECK_THROWS_AS(std::get<1>(ends).value(), std::runtime_error);
   CHECK(std::get<2>(ends).has_value());
@@ -43,26 +40,17 @@ LEAT_TEST("when_all_settled: a limit keeps the results of the tasks that have re
 }
 
 LEAT_TEST("when_all_settled: a stop of the caller keeps the results too") {
-  task_group group;
-  std::vector<std::error_code> codes;
-  int sum = 0;
-  group.spawn([](std::vector<std::error_code>& c, int& s) -> task<> {
+  std::vector<settled<int>> ends;
+  const auto body = [&]() -> task<> {
     std::vector<task<int>> tasks;
-    tasks.push_back(value_after(1, 1s));
+    tasks.push_back(value_after(1, 0s));
     tasks.push_back(value_after(2, 1h));
-    auto ends = co_await leat::when_all_settled(std::move(tasks));
-    for (auto& end : ends) {
-      c.push_back(end.code());
-      if (end) s += end.value();
-    }
-  }(codes, sum));
-  co_await leat::sleep_for(5s);
-  group.request_stop();
-  co_await group.join();
-  CHECK(sum == 1);
-  REQUIRE(codes.size() == 2);
-  CHECK_FALSE(codes[0]);
-  CHECK(codes[1] == errc::cancelled);
+    ends = co_await leat::when_all_settled(std::move(tasks));
+  };
+  co_await run_and_stop(body());
+  REQUIRE(ends.size() == 2);
+  CHECK(ends[0].value() == 1);
+  CHECK(ends[1].code() == errc::cancelled);
 }
 
 LEAT_TEST("when_all_settled: moves results") {

@@ -5,27 +5,17 @@
 
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
+#include "support/task_steps.hpp"
 
 namespace when_all_test {
 
-task<> sleep_then_count(int& n, leat::duration d) {
-  co_await leat::sleep_for(d);
-  ++n;
-}
-task<int> fail_after(const char* what, leat::duration d) {
-  co_await leat::sleep_for(d);
-  throw std::runtime_error(what);
-}
+using namespace task_steps;
+
 task<int> report_stop(bool& stopped) {
   const auto [ec] = co_await leat::as_tuple(leat::sleep_for(1000h));
   stopped = ec == errc::cancelled;
   co_await leat::sleep_for(0ms);
   co_return 0;
-}
-/// Returns a value in spite of a stop request.
-task<int> finish_despite_stop(int value) {
-  co_await leat::as_tuple(leat::sleep_for(1000h));
-  co_return value;
 }
 
 LEAT_TEST("when_all: returns the results in the order of the arguments") {
@@ -37,10 +27,9 @@ LEAT_TEST("when_all: returns the results in the order of the arguments") {
 }
 
 LEAT_TEST("when_all: runs its tasks concurrently") {
-  leat::scheduler& sched = leat::this_task::get_scheduler();
-  const leat::time_point begin = sched.now();
+  const stopwatch time;
   co_await leat::when_all(value_after(1, 3s), value_after(2, 3s));
-  CHECK(sched.now() - begin == 3s);
+  CHECK(time.elapsed() == 3s);
 }
 
 LEAT_TEST("when_all: void becomes monostate, references and move-only results are kept") {
@@ -49,7 +38,7 @@ LEAT_TEST("when_all: void becomes monostate, references and move-only results ar
   const auto get_pointer = []() -> task<std::unique_ptr<int>> {
     co_return std::make_unique<int>(7);
   };
-  auto results = co_await leat::when_all(sleep_then_count(n, 1s), get_reference(n), get_pointer());
+  auto results = co_await leat::when_all(count_after(n, 1s), get_reference(n), get_pointer());
   static_assert(
       std::is_same_v<decltype(results), std::tuple<std::monostate, int&, std::unique_ptr<int>>>);
   CHECK(n == 1);
@@ -75,7 +64,7 @@ LEAT_TEST("when_all: a vector of tasks returns the results in order") {
 LEAT_TEST("when_all: a vector of tasks without results returns nothing") {
   int n = 0;
   std::vector<task<>> tasks;
-  for (int i = 0; i < 10; ++i) tasks.push_back(sleep_then_count(n, i * 1ms));
+  for (int i = 0; i < 10; ++i) tasks.push_back(count_after(n, i * 1ms));
   co_await leat::when_all(std::move(tasks));
   CHECK(n == 10);
 }
@@ -97,31 +86,21 @@ LEAT_TEST("when_all: an error in a vector stops the others") {
 }
 
 task<> await_two_long() { co_await leat::when_all(value_after(1, 1000h), value_after(2, 1h)); }
-task<> await_none_of_three(std::vector<int>& results) {
-  auto [a, b] = co_await leat::when_all(finish_despite_stop(1), finish_despite_stop(2));
-  results = {a, b};
-}
 
 LEAT_TEST("when_all: a stop of the caller ends it with cancelled") {
-  task_group group;
-  bool cancelled = false;
-  group.spawn([&]() -> task<> {
-    const leat_test::outcome o = co_await outcome_of(await_two_long());
-    cancelled = o.code == errc::cancelled;
-  });
-  co_await leat::sleep_for(1s);
-  group.request_stop();
-  co_await group.join();
-  CHECK(cancelled);
+  std::error_code code;
+  const auto body = [&]() -> task<> { code = co_await code_of(await_two_long()); };
+  co_await run_and_stop(body());
+  CHECK(code == errc::cancelled);
 }
 
 LEAT_TEST("when_all: tasks that all return despite a stop have their results delivered") {
-  task_group group;
   std::vector<int> results;
-  group.spawn(await_none_of_three(results));
-  co_await leat::sleep_for(1s);
-  group.request_stop();
-  co_await group.join();
+  const auto body = [&]() -> task<> {
+    const auto [a, b] = co_await leat::when_all(finish_despite_stop(1), finish_despite_stop(2));
+    results = {a, b};
+  };
+  co_await run_and_stop(body());
   CHECK(results == std::vector<int>{1, 2});
 }
 

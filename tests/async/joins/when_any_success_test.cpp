@@ -1,27 +1,20 @@
 #include "leat/async/joins/when_any_success.hpp"
 
 #include "support/leat_test.hpp"
+#include "support/task_steps.hpp"
 
 namespace when_any_success_test {
 
-task<int> fail_after(const char* what, leat::duration d) {
-  co_await leat::sleep_for(d);
-  throw std::runtime_error(what);
-}
-task<int> finish_despite_stop(int value) {
-  static_cast<void>(co_await leat::as_tuple(leat::sleep_for(1000h)));
-  co_return value;
-}
+using namespace task_steps;
 
 LEAT_TEST("when_any_success: an error does not end the other tasks") {
-  leat::scheduler& sched = leat::this_task::get_scheduler();
-  const leat::time_point begin = sched.now();
+  const stopwatch time;
   auto results = co_await leat::when_any_success(fail_after("broken", 1s), value_after(2, 2s),
                                                  value_after(3, 1000h));
   CHECK_FALSE(std::get<0>(results));
   CHECK(std::get<1>(results) == 2);
   CHECK_FALSE(std::get<2>(results));
-  CHECK(sched.now() - begin == 2s);
+  CHECK(time.elapsed() == 2s);
 }
 
 LEAT_TEST("when_any_success: a loser that returns nevertheless keeps its result") {
@@ -50,16 +43,8 @@ LEAT_TEST("when_any_success: works with a vector") {
 }
 
 LEAT_TEST("when_any_success: a stop of the caller ends it with cancelled") {
-  task_group group;
-  std::error_code code;
-  group.spawn([](std::error_code& c) -> task<> {
-    auto result = co_await leat::as_tuple(
-        leat::when_any_success(value_after(1, 1h), fail_after("broken", 2h)));
-    c = result.error;
-  }(code));
-  co_await leat::sleep_for(1s);
-  group.request_stop();
-  co_await group.join();
+  const std::error_code code = co_await code_of_stopped(
+      leat::when_any_success(value_after(1, 1h), fail_after("broken", 2h)));
   CHECK(code == errc::cancelled);
 }
 

@@ -1,30 +1,18 @@
 #include "leat/async/when_any.hpp"
 
 #include "support/leat_test.hpp"
+#include "support/task_steps.hpp"
 
 namespace when_any_test {
 
-task<> sleep(leat::duration d) { co_await leat::sleep_for(d); }
-task<int> finish_despite_stop(int value) {
-  co_await leat::as_tuple(leat::sleep_for(1000h));
-  co_return value;
-}
-task<int> fail_after(const char* what, leat::duration d) {
-  co_await leat::sleep_for(d);
-  throw std::runtime_error(what);
-}
-task<int> fail_when_stopped(const char* what) {
-  co_await leat::as_tuple(leat::sleep_for(1000h));
-  throw std::runtime_error(what);
-}
+using namespace task_steps;
 
 LEAT_TEST("when_any: the first result stops the other tasks") {
-  leat::scheduler& sched = leat::this_task::get_scheduler();
-  const leat::time_point begin = sched.now();
+  const stopwatch time;
   const auto [a, b] = co_await leat::when_any(value_after(1, 1000h), value_after(2, 1s));
   CHECK(!a);
   CHECK(b == 2);
-  CHECK(sched.now() - begin == 1s);
+  CHECK(time.elapsed() == 1s);
 }
 
 LEAT_TEST("when_any: a loser that returns nevertheless keeps its result") {
@@ -64,29 +52,17 @@ LEAT_TEST("when_any: an empty vector fails with invalid_argument") {
 }
 
 LEAT_TEST("when_any: a stop of the caller ends it with cancelled") {
-  task_group group;
-  std::error_code code;
-  group.spawn([&]() -> task<> {
-    const auto [ec, results] =
-        co_await leat::as_tuple(leat::when_any(value_after(1, 1000h), value_after(2, 1000h)));
-    code = ec;
-  });
-  co_await leat::sleep_for(1s);
-  group.request_stop();
-  co_await group.join();
-  CHECK(code == errc::cancelled);
+  CHECK(co_await code_of_stopped(leat::when_any(value_after(1, 1000h), value_after(2, 1000h))) ==
+        errc::cancelled);
 }
 
 LEAT_TEST("when_any: a task that returns despite a stop of the caller has won") {
-  task_group group;
   std::optional<int> won;
-  group.spawn([&]() -> task<> {
+  const auto body = [&]() -> task<> {
     const auto [a, b] = co_await leat::when_any(value_after(1, 1000h), finish_despite_stop(2));
     won = b;
-  });
-  co_await leat::sleep_for(1s);
-  group.request_stop();
-  co_await group.join();
+  };
+  co_await run_and_stop(body());
   CHECK(won == 2);
 }
 

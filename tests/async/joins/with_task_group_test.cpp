@@ -1,21 +1,19 @@
-
 #include "support/leat_test.hpp"
+#include "support/task_steps.hpp"
 
 namespace with_task_group_test {
 
-task<void> count(int& n) {
-  ++n;
-  co_return;
+using namespace task_steps;
+
+// Sets `stopped` and throws on when its wait is cancelled.
+task<> note_stop(bool& stopped) {
+  try {
+    co_await leat::sleep_for(1h);
+  } catch (const leat::failure&) {
+    stopped = true;
+    throw;
+  }
 }
-task<void> count_after(int& n, leat::duration d) {
-  co_await leat::sleep_for(d);
-  ++n;
-}
-task<void> fail_after(leat::duration d, const char* what) {
-  co_await leat::sleep_for(d);
-  throw std::runtime_error(what);
-}
-task<void> sleep_long() { co_await leat::sleep_for(1000h); }
 
 LEAT_TEST("with_task_group: joins on every path") {
   int n = 0;
@@ -38,13 +36,8 @@ LEAT_TEST("with_task_group: joins on every path") {
   bool stopped = false;
   what = co_await message_of<std::runtime_error>(
       leat::with_task_group([&stopped](task_group& g) -> task<> {
-        g.spawn(fail_after(1s, "task"));
-        try {
-          co_await leat::sleep_for(1000h);
-        } catch (const leat::failure&) {
-          stopped = true;
-          throw;
-        }
+        g.spawn(fail_after<void>("task", 1s));
+        co_await note_stop(stopped);
       }));
   CHECK(what == "task");
   CHECK(stopped);
@@ -52,23 +45,11 @@ LEAT_TEST("with_task_group: joins on every path") {
 
 LEAT_TEST("with_task_group: a body that spawns and then throws is joined") {
   bool stopped = false;
-  std::string what;
-  try {
-    co_await leat::with_task_group([&](task_group& group) -> task<void> {
-      group.spawn([](bool& s) -> task<void> {
-        try {
-          co_await leat::sleep_for(1h);
-        } catch (const leat::failure&) {
-          s = true;
-          throw;
-        }
-      }(stopped));
-      throw std::runtime_error("cannot begin");  // a function, not a coroutine
-    });
-  } catch (const std::runtime_error& e) {
-    what = e.what();
-  }
-  CHECK(what == "cannot begin");
+  const auto body = [&](task_group& group) -> task<void> {
+    group.spawn(note_stop(stopped));
+    throw std::runtime_error("cannot begin");  // a function, not a coroutine
+  };
+  CHECK(co_await message_of<std::runtime_error>(leat::with_task_group(body)) == "cannot begin");
   CHECK(stopped);
 }
 
@@ -95,7 +76,7 @@ LEAT_TEST("with_task_group: returns a reference and a move-only result of its bo
 LEAT_TEST("with_task_group: an error of another task replaces the result") {
   CHECK(co_await message_of<std::runtime_error>(
             leat::with_task_group([&](task_group& group) -> task<int> {
-              group.spawn(fail_after(2s, "late"));
+              group.spawn(fail_after<void>("late", 2s));
               co_return 7;
             })) == "late");
 }

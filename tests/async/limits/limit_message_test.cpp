@@ -10,6 +10,7 @@
 
 #include "async/loop/asio_support.hpp"
 #include "support/leat_test.hpp"
+#include "support/task_steps.hpp"
 
 namespace limit_message_test {
 
@@ -81,48 +82,39 @@ LEAT_TEST("with_timeout: the message names the limit that expired first") {
 }
 
 LEAT_TEST("with_timeout: the message of a stop of the task names no limit") {
-  task_group group;
   std::string text;
-  group.spawn([](std::string& out) -> task<> {
-    out = co_await message_of<leat::failure>(with_timeout(leat::sleep_for(1h), 2h));
-  }(text));
-  co_await leat::sleep_for(1ms);
-  group.request_stop();
-  co_await group.join();
+  const auto body = [&]() -> task<> {
+    text = co_await message_of<leat::failure>(with_timeout(leat::sleep_for(1h), 2h));
+  };
+  co_await task_steps::run_and_stop(body());
   CHECK(text == "a timer: stopped without effect: cancelled");
 }
 
-TEST_CASE("with_timeout: the message of an Asio operation names the limit") {
-  asio::io_context io;
-  leat_test::run_in(io, [](asio::io_context& context) -> task<> {
-    const auto here = std::source_location::current();
-    asio::steady_timer timer(context, 1h);
-    CHECK(co_await message_of<leat::failure>(
-              with_timeout(timer.async_wait(leat::use_task), 2ms, here)) ==
-          "async_wait " + limit("2", here) + ": deadline exceeded");
-  }(io));
+LEAT_ASIO_TEST("with_timeout: the message of an Asio operation names the limit") {
+  const auto here = std::source_location::current();
+  asio::steady_timer timer(io, 1h);
+  CHECK(co_await message_of<leat::failure>(
+            with_timeout(timer.async_wait(leat::use_task), 2ms, here)) ==
+        "async_wait " + limit("2", here) + ": deadline exceeded");
 }
 
-TEST_CASE("with_timeout: the message of run_blocking() names the limit") {
+LEAT_REAL_TIME_TEST("with_timeout: the message of run_blocking() names the limit") {
   std::atomic<bool> called{false};
   const auto wait = [&called](const std::stop_token& token) {
     called = true;
     while (!token.stop_requested()) std::this_thread::sleep_for(100us);
     throw leat::failure(errc::cancelled, "stopped");
   };
-  leat::block_on([](auto function, const std::atomic<bool>& is_called) -> task<> {
-    const auto here = std::source_location::current();
-    std::string text;
-    int ms = 1;
-    do {  // until the thread is fast enough
-      ms *= 2;
-      auto limited =
-          with_timeout(leat::run_blocking(function), std::chrono::milliseconds(ms), here);
-      text = co_await message_of<leat::failure>(std::move(limited));
-    } while (!is_called);
-    CHECK(text == "run_blocking: the function ended early " +
-                      limit(std::to_string(ms).c_str(), here) + ": deadline exceeded");
-  }(wait, called));
+  const auto here = std::source_location::current();
+  std::string text;
+  int ms = 1;
+  do {  // until the thread is fast enough
+    ms *= 2;
+    auto limited = with_timeout(leat::run_blocking(wait), std::chrono::milliseconds(ms), here);
+    text = co_await message_of<leat::failure>(std::move(limited));
+  } while (!called);
+  CHECK(text == "run_blocking: the function ended early " +
+                    limit(std::to_string(ms).c_str(), here) + ": deadline exceeded");
 }
 
 }  // namespace limit_message_test

@@ -9,6 +9,7 @@
 #include "async/loop/asio_support.hpp"
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
+#include "support/task_steps.hpp"
 
 namespace limit_of_limit_test {
 
@@ -16,6 +17,7 @@ using leat::as_tuple;
 using leat::with_deadline;
 using leat::with_stop;
 using leat::with_timeout;
+using task_steps::code_of_stopped;
 
 template <class Limited>
 task<std::error_code> code_of(Limited limited) {
@@ -50,30 +52,17 @@ LEAT_TEST("with_timeout: limits of a limit of a task stop the task once") {
   CHECK((co_await code_of(with_timeout(with_timeout(value_after(7, 1h), 1s), 1h))) ==
         errc::deadline_exceeded);
   task_group group;
-  group.spawn([](std::stop_source& s) -> task<> {
-    co_await leat::sleep_for(1s);
-    s.request_stop();
-  }(stop));
+  group.spawn(task_steps::request_stop_after(stop, 1s));
   CHECK((co_await code_of(with_timeout(with_stop(value_after(7, 1h), stop.get_token()), 2s))) ==
         errc::cancelled);
   co_await group.join();
 }
 
 LEAT_TEST("with_timeout: a stop of the caller ends an operation with two limits") {
-  task_group group;
-  std::error_code operation;
-  std::error_code child;
-  group.spawn([](std::error_code& c) -> task<> {
-    c = co_await code_of(with_timeout(with_timeout(leat::sleep_for(1h), 2h), 3h));
-  }(operation));
-  group.spawn([](std::error_code& c) -> task<> {
-    c = co_await code_of(with_timeout(with_timeout(value_after(1, 1h), 2h), 3h));
-  }(child));
-  co_await leat::sleep_for(1s);
-  group.request_stop();
-  co_await group.join();
-  CHECK(operation == errc::cancelled);
-  CHECK(child == errc::cancelled);
+  CHECK(co_await code_of_stopped(with_timeout(with_timeout(leat::sleep_for(1h), 2h), 3h)) ==
+        errc::cancelled);
+  CHECK(co_await code_of_stopped(with_timeout(with_timeout(value_after(1, 1h), 2h), 3h)) ==
+        errc::cancelled);
 }
 
 TEST_CASE("with_timeout: an Asio operation under an idle limit and a drain") {

@@ -11,6 +11,7 @@
 #include "async/fake_operations.hpp"
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
+#include "support/task_steps.hpp"
 
 namespace limited_select_test {
 
@@ -23,11 +24,8 @@ using leat_test::outcome;
 using leat_test::take;
 using leat_test::transfer;
 using leat_test::transfer_script;
-
-task<> stop_after(std::stop_source source, leat::duration d) {
-  co_await leat::sleep_for(d);
-  source.request_stop();
-}
+using task_steps::request_stop_after;
+using task_steps::stopwatch;
 
 /// Awaits an operation, and returns the outcome.
 template <class Operation>
@@ -66,13 +64,12 @@ struct sleeping : operation_kind {
   auto operator()(leat::duration d) const { return leat::sleep_for(d); }
 };
 struct joining : operation_kind {
-  static task<> nap(leat::duration d) { co_await leat::sleep_for(d); }
-  auto operator()(leat::duration d) { return spawn(nap(d)).join(); }
+  auto operator()(leat::duration d) { return spawn(task_steps::sleep(d)).join(); }
 };
 struct waiting_for_stop : operation_kind {
   auto operator()(leat::duration d) {
     std::stop_source source;
-    spawn(stop_after(source, d));
+    spawn(request_stop_after(source, d));
     return leat::wait_for_stop(source.get_token());
   }
 };
@@ -93,8 +90,7 @@ struct awaiting_value : operation_kind {
 LEAT_TYPED_TEST("select: an operation that completes before its limits wins or loses", KINDS) {
   TestType kind;
   std::stop_source source;
-  leat::scheduler& sched = leat::this_task::get_scheduler();
-  const leat::time_point begin = sched.now();
+  const stopwatch time;
   const auto limited = [&] { return with_stop(with_timeout(kind(1ms), 1h), source.get_token()); };
   const auto won = co_await select(leat::sleep_for(1h), limited());
   CHECK(won.index() == 1);
@@ -104,7 +100,7 @@ LEAT_TYPED_TEST("select: an operation that completes before its limits wins or l
       co_await as_tuple(select(with_timeout(leat::sleep_for(1h), 2h), limited()));
   CHECK_FALSE(ec);
   CHECK(of_two.index() == 1);
-  CHECK(sched.now() - begin < 1s);
+  CHECK(time.elapsed() < 1s);
   co_await kind.finish();
 }
 
@@ -125,7 +121,7 @@ LEAT_TYPED_TEST("select: a limit that expires wins with the error of its operati
   CHECK(nested.code == errc::deadline_exceeded);
 
   task_group group;
-  group.spawn(stop_after(source, 1ms));
+  group.spawn(request_stop_after(source, 1ms));
   const outcome by_stop = co_await end_of(select(leat::sleep_for(1h), stopped()));
   CHECK(by_stop.code == errc::cancelled);
   // From now on the token is stopped before the operation begins.
@@ -138,16 +134,13 @@ LEAT_TYPED_TEST("select: a limit that expires wins with the error of its operati
 }
 
 LEAT_TYPED_TEST("select: a stop of the caller ends an operation and its limit", KINDS) {
-  task_group group;
   outcome o;
-  group.spawn([](outcome& result) -> task<> {
+  const auto body = [&]() -> task<> {
     TestType kind;
-    result = co_await end_of(select(with_timeout(kind(1h), 2h), leat::sleep_for(3h)));
+    o = co_await end_of(select(with_timeout(kind(1h), 2h), leat::sleep_for(3h)));
     co_await kind.finish();
-  }(o));
-  co_await leat::sleep_for(1ms);
-  group.request_stop();
-  co_await as_tuple(group.join());
+  };
+  co_await as_tuple(task_steps::run_and_stop(body()));
   CHECK(o.code == errc::cancelled);
 }
 

@@ -6,22 +6,21 @@
 #include <variant>
 
 #include "support/leat_test.hpp"
+#include "support/task_steps.hpp"
 
 namespace task_limit_test {
 
-task<> sleep(leat::duration d) { co_await leat::sleep_for(d); }
+using namespace task_steps;
+
 task<int> immediately(int value) { co_return value; }
-task<int> finish_despite_stop(int value, leat::duration d) {
-  co_await leat::as_tuple(leat::sleep_for(d));
+// Is still running after its stop: no stop reaches its 30 sleeps of 1 s.
+task<int> ignore_stop(int value) {
+  for (int i = 0; i < 30; ++i) {
+    task_group shielded(leat::shielded, "stubborn");
+    shielded.spawn(sleep(1s));
+    co_await shielded.join();
+  }
   co_return value;
-}
-task<int> fail_when_stopped(const char* what) {
-  co_await leat::as_tuple(leat::sleep_for(1000h));
-  throw std::runtime_error(what);
-}
-task<int> fail_after(const char* what, leat::duration d) {
-  co_await leat::sleep_for(d);
-  throw std::runtime_error(what);
 }
 
 // ----------------------------------------------------------------------------------------- limits
@@ -32,14 +31,13 @@ LEAT_TEST("with_timeout: a task that returns in time gives its result") {
 }
 
 LEAT_TEST("with_timeout: a task that is too slow is stopped, and the limit is reported") {
-  leat::scheduler& sched = leat::this_task::get_scheduler();
-  const leat::time_point begin = sched.now();
+  const stopwatch time;
   CHECK(co_await code_of(leat::with_timeout(value_after(7, 1000h), 2s)) == errc::deadline_exceeded);
-  CHECK(sched.now() - begin == 2s);
+  CHECK(time.elapsed() == 2s);
 }
 
 LEAT_TEST("with_timeout: a task that returns despite the stop has won") {
-  CHECK((co_await leat::with_timeout(finish_despite_stop(7, 1000h), 2s)) == 7);
+  CHECK((co_await leat::with_timeout(finish_despite_stop(7), 2s)) == 7);
 }
 
 LEAT_TEST("with_timeout: an error of the task itself is thrown") {
@@ -48,28 +46,16 @@ LEAT_TEST("with_timeout: an error of the task itself is thrown") {
 }
 
 LEAT_TEST("with_timeout: a stop of the caller stays cancelled") {
-  task_group group;
-  std::error_code code;
-  group.spawn([&]() -> task<> {
-    const auto [ec, value] =
-        co_await leat::as_tuple(leat::with_timeout(value_after(7, 1000h), 100h));
-    code = ec;
-  });
-  co_await leat::sleep_for(1s);
-  group.request_stop();
-  co_await group.join();
-  CHECK(code == errc::cancelled);
+  CHECK(co_await code_of_stopped(leat::with_timeout(value_after(7, 1000h), 100h)) ==
+        errc::cancelled);
 }
 
 LEAT_TEST("with_timeout: a task that returns despite a stop of the caller gives its result") {
-  task_group group;
   int result = 0;
-  group.spawn([&]() -> task<> {
-    result = co_await leat::with_timeout(finish_despite_stop(7, 1000h), 100h);
-  });
-  co_await leat::sleep_for(1s);
-  group.request_stop();
-  co_await group.join();
+  const auto body = [&]() -> task<> {
+    result = co_await leat::with_timeout(finish_despite_stop(7), 100h);
+  };
+  co_await run_and_stop(body());
   CHECK(result == 7);
 }
 
@@ -317,10 +303,7 @@ LEAT_TEST("with_deadline: limits a task") {
 LEAT_TEST("with_stop: the stop of a token ends a task with cancelled") {
   std::stop_source source;
   task_group group;
-  group.spawn([&]() -> task<> {
-    co_await leat::sleep_for(1s);
-    source.request_stop();
-  });
+  group.spawn(request_stop_after(source, 1s));
   const auto [ec, value] =
       co_await leat::as_tuple(leat::with_stop(value_after(7, 1000h), source.get_token()));
   CHECK(ec == errc::cancelled);
@@ -349,31 +332,15 @@ LEAT_TEST("with_timeout: can be returned from a function and awaited later") {
 
 LEAT_TEST("with_timeout: a task that swallows the stop is printed after the grace period") {
   // The real standard error is checked in the subprocess test below; here the task must be joined.
-  leat::scheduler& sched = leat::this_task::get_scheduler();
-  const leat::time_point begin = sched.now();
-  const auto stubborn = []() -> task<int> {
-    for (int i = 0; i < 30; ++i) {
-      task_group shielded(leat::shielded);
-      shielded.spawn(sleep(1s));
-      co_await shielded.join();
-    }
-    co_return 3;
-  };
-  CHECK((co_await leat::with_timeout(stubborn(), 1s)) == 3);
-  CHECK(sched.now() - begin == 30s);
+  const stopwatch time;
+  CHECK((co_await leat::with_timeout(ignore_stop(3), 1s)) == 3);
+  CHECK(time.elapsed() == 30s);
 }
 
 TEST_CASE("with_timeout: names a task that does not end after its stop") {
   const std::string text = leat_test::abort_message([] {
     leat::sim::run([]() -> task<> {
-      const auto stubborn = []() -> task<> {
-        for (int i = 0; i < 30; ++i) {
-          task_group shielded(leat::shielded, "stubborn");
-          shielded.spawn(sleep(1s));
-          co_await shielded.join();
-        }
-      };
-      co_await leat::with_timeout(stubborn(), 1s);
+      co_await leat::with_timeout(ignore_stop(3), 1s);
       std::abort();
     }());
   });
@@ -407,17 +374,8 @@ LEAT_TEST("select: an error of a task wins") {
 }
 
 LEAT_TEST("select: a stop of the caller stops the task") {
-  task_group group;
-  std::error_code code;
-  group.spawn([&]() -> task<> {
-    const auto [ec, won] =
-        co_await leat::as_tuple(leat::select(value_after(7, 1000h), leat::sleep_for(1000h)));
-    code = ec;
-  });
-  co_await leat::sleep_for(1s);
-  group.request_stop();
-  co_await group.join();
-  CHECK(code == errc::cancelled);
+  CHECK(co_await code_of_stopped(leat::select(value_after(7, 1000h), leat::sleep_for(1000h))) ==
+        errc::cancelled);
 }
 
 TEST_CASE("with_timeout: works on a real loop, with a task destroyed unstarted") {
