@@ -9,9 +9,11 @@
 #include "leat/coordination/coordinator.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "support/leat_test.hpp"
+#include "support/task_steps.hpp"
 
 namespace coordinator_cases_test {
 
+using namespace task_steps;
 using leat::coordinator;
 using leat::join_options;
 
@@ -26,15 +28,6 @@ struct derived_end : leat::failure {
   derived_end() : leat::failure(errc::out_of_range, "a special end") {}
 };
 
-task<> nap(leat::duration d) { co_await leat::sleep_for(d); }
-
-// Sleeps for `d` and ignores every stop request.
-task<> deaf(leat::duration d = 10s) {
-  task_group g(leat::shielded, "deaf");
-  g.spawn(nap(d));
-  co_await g.join();
-}
-
 task<> report_after(leat::duration d, std::exception_ptr e, coordinator& c) {
   co_await leat::sleep_for(d);
   c.request_stop(e);
@@ -48,15 +41,10 @@ struct joined {
 };
 
 task<joined> join(coordinator& c, join_options options) {
-  leat::scheduler& sched = leat::this_task::get_scheduler();
-  const leat::time_point begin = sched.now();
+  const task_steps::stopwatch time;
   joined j;
-  try {
-    co_await c.join(options);
-  } catch (const std::exception& e) {
-    j.what = e.what();
-  }
-  j.after = sched.now() - begin;
+  j.what = co_await message_of(c.join(options));
+  j.after = time.elapsed();
   co_return j;
 }
 
@@ -79,7 +67,7 @@ LEAT_TEST("coordinator: the stop request of another task ends a wait") {
 
 LEAT_TEST("coordinator: join() waits for the normal end without a stop") {
   coordinator c;
-  for (const leat::duration d : {10ms, 300ms, 10ms}) c.spawn(nap(d));
+  for (const leat::duration d : {10ms, 300ms, 10ms}) c.spawn(sleep(d));
   const joined j = co_await join(c);
   CHECK(j.what.empty());
   CHECK(j.after == 300ms);
@@ -92,7 +80,7 @@ LEAT_TEST("coordinator: join() names the stragglers after the grace period") {
   for (const leat::duration grace : {leat::duration(1), leat::duration(1s)}) {
     coordinator c;
     c.spawn(report_after(0ms, nullptr, c));
-    c.spawn(deaf(), "t2");
+    c.spawn(sleep_despite_stop(10s), "t2");
     const joined j = co_await join(c, {.grace = grace});
     CHECK(contains(j.what, "threads still running"));
     CHECK(contains(j.what, "t2"));
@@ -105,7 +93,7 @@ LEAT_TEST("coordinator: join() names the stragglers after the grace period") {
 LEAT_TEST("coordinator: join() can ignore stragglers") {
   coordinator c;
   c.spawn(report_after(0ms, nullptr, c));
-  c.spawn(deaf(), "t2");
+  c.spawn(sleep_despite_stop(10s), "t2");
   const joined j = co_await join(c, {.grace = 1s, .stragglers = leat::straggler_policy::report});
   CHECK(j.what.empty());
   CHECK(j.after == 1s);
@@ -117,8 +105,8 @@ TEST_CASE("coordinator: prints ignored stragglers to standard error") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::run([]() -> task<> {
       coordinator c;
-      c.spawn(nap(0ms), "t1");
-      c.spawn(deaf(), "t2");
+      c.spawn(sleep(0ms), "t1");
+      c.spawn(sleep_despite_stop(10s), "t2");
       c.request_stop();
       const joined j =
           co_await join(c, {.grace = 1s, .stragglers = leat::straggler_policy::report});
@@ -138,7 +126,7 @@ TEST_CASE("coordinator: prints stragglers and the first error while it waits for
     leat::sim::run([]() -> task<> {
       coordinator c("c");
       c.spawn(report_after(0ms, std::make_exception_ptr(std::runtime_error("disk full")), c));
-      c.spawn(deaf(), "t2");
+      c.spawn(sleep_despite_stop(10s), "t2");
       const joined j = co_await join(c, {.grace = 1s, .stragglers = leat::straggler_policy::wait});
       if (j.what == "disk full" && j.after == 10s) std::fputs("thrown at the end\n", stderr);
       std::abort();
@@ -154,9 +142,7 @@ LEAT_TEST("coordinator: throws the first error") {
   coordinator c;
   c.spawn(report_after(1ms, error("First"), c));
   c.spawn([]() -> task<> {
-    task_group g(leat::shielded);
-    g.spawn(nap(2ms));
-    co_await g.join();
+    co_await sleep_despite_stop(2ms);
     throw std::runtime_error("Too late");
   }());
   CHECK((co_await join(c)).what == "First");
@@ -198,19 +184,9 @@ LEAT_TEST("coordinator: errors after a clean stop are secondary") {
   CHECK(c.secondary_errors().size() == 1);
 }
 
-LEAT_TEST("coordinator: throws a recorded error rather than stragglers_error") {
-  coordinator c;
-  c.spawn(deaf());
-  c.request_stop(error("boom"));
-  const joined j = co_await join(c, {.grace = 200ms});
-  CHECK(j.what == "boom");
-  CHECK(j.after == 200ms);
-  co_await join_the_late(c);
-}
-
 LEAT_TEST("coordinator: a negative grace period is zero") {
   coordinator c;
-  c.spawn(deaf());
+  c.spawn(sleep_despite_stop(10s));
   c.request_stop();
   const joined j = co_await join(c, {.grace = -1s});
   CHECK(contains(j.what, "still running"));
@@ -220,7 +196,7 @@ LEAT_TEST("coordinator: a negative grace period is zero") {
 
 LEAT_TEST("coordinator: join() throws an error that occurs while it waits") {
   coordinator c;
-  c.spawn(nap(10h));
+  c.spawn(sleep(10h));
   c.spawn(report_after(200ms, error("late"), c));
   const joined j = co_await join(c);
   CHECK(j.what == "late");
@@ -230,7 +206,7 @@ LEAT_TEST("coordinator: join() throws an error that occurs while it waits") {
 LEAT_TEST("coordinator: stop_on_exception() of a successful body requests no stop") {
   coordinator c;
   CHECK(c.stop_on_exception([] {}));
-  CHECK(co_await c.stop_on_exception(nap(1ms)));
+  CHECK(co_await c.stop_on_exception(sleep(1ms)));
   CHECK_FALSE(c.should_stop());
 }
 
@@ -285,11 +261,10 @@ LEAT_TEST("coordinator: stop_on_exception() throws the error after join()") {
 
 LEAT_TEST("coordinator: a wait with a limit of zero or less polls") {
   coordinator c;
-  leat::scheduler& sched = leat::this_task::get_scheduler();
-  const leat::time_point begin = sched.now();
+  const task_steps::stopwatch time;
   CHECK_FALSE(co_await c.wait_for_stop(0s));
   CHECK_FALSE(co_await c.wait_for_stop(-5s));
-  CHECK(sched.now() == begin);
+  CHECK(time.elapsed() == 0s);
 }
 
 TEST_CASE("coordinator: any number of tasks and threads can wait for the stop") {
@@ -315,7 +290,7 @@ LEAT_TEST("coordinator: join() waits for a task that is spawned while it waits")
   coordinator c;
   c.spawn([](coordinator& coord) -> task<> {
     co_await leat::sleep_for(1ms);
-    coord.spawn(nap(1s), "later");
+    coord.spawn(sleep(1s), "later");
   }(c));
   CHECK((co_await join(c)).after == 1ms + 1s);
 }

@@ -8,35 +8,18 @@
 #include <exception>
 
 #include "support/leat_test.hpp"
+#include "support/task_steps.hpp"
 
 namespace coordinator_spawn_test {
 
-task<> nap(leat::duration d) { co_await leat::sleep_for(d); }
-
-// Sleeps for `d` and ignores every stop request.
-task<> stubborn(leat::duration d) {
-  task_group g(leat::shielded, "secret");
-  g.spawn(nap(d));
-  co_await g.join();
-}
-
-// Returns the message of the exception that join() throws, or an empty string.
-task<std::string> joined(leat::coordinator& c, leat::join_options options) {
-  const std::string what = co_await message_of(c.join(options));
-  co_return what;
-}
+using namespace task_steps;
 
 LEAT_TEST("with_coordinator: a body that spawns and then throws is joined") {
-  std::string what;
-  try {
-    co_await leat::with_coordinator([&](leat::coordinator& coord) -> task<> {
-      coord.spawn(nap(1h));
-      throw std::runtime_error("cannot begin");  // a function, not a coroutine
-    });
-  } catch (const std::runtime_error& e) {
-    what = e.what();
-  }
-  CHECK(what == "cannot begin");
+  const auto body = [](leat::coordinator& coord) -> task<> {
+    coord.spawn(sleep(1h));
+    throw std::runtime_error("cannot begin");  // a function, not a coroutine
+  };
+  CHECK(co_await message_of<std::runtime_error>(leat::with_coordinator(body)) == "cannot begin");
 }
 
 LEAT_TEST("coordinator: a callable that was spawned lives until its task has finished") {
@@ -54,17 +37,16 @@ LEAT_TEST("coordinator: a callable that was spawned lives until its task has fin
 }
 
 LEAT_TEST("coordinator: join() with stop_after drains, then stops, then waits for the grace") {
-  leat::scheduler& sched = leat::this_task::get_scheduler();
-  const auto takes = [&sched](leat::duration work, bool deaf) -> task<leat::duration> {
+  const auto takes = [](leat::duration work, bool deaf) -> task<leat::duration> {
     leat::coordinator coord;
     if (deaf) {
-      coord.spawn(stubborn(work), "stubborn");
+      coord.spawn(sleep_despite_stop(work), "stubborn");
     } else {
-      coord.spawn(nap(work), "napping");
+      coord.spawn(sleep(work), "napping");
     }
-    const leat::time_point begin = sched.now();
-    const std::string what = co_await joined(coord, {.stop_after = 30s, .grace = 5s});
-    const leat::duration taken = sched.now() - begin;
+    const stopwatch time;
+    const std::string what = co_await message_of(coord.join({.stop_after = 30s, .grace = 5s}));
+    const leat::duration taken = time.elapsed();
     CHECK((what.find("stubborn") != what.npos) == (deaf && work > 35s));
     if (!what.empty()) co_await coord.join({.grace = 1h});
     co_return taken;
@@ -78,7 +60,7 @@ LEAT_TEST("coordinator: join() with stop_after drains, then stops, then waits fo
 LEAT_TEST("with_coordinator: returns the result of its body") {
   const int result = co_await leat::with_coordinator(
       [&](leat::coordinator& coord) -> task<int> {
-        coord.spawn([]() -> task<> { co_await leat::sleep_for(std::chrono::seconds(1)); });
+        coord.spawn(sleep(1s));
         co_return 7;
       },
       "valued");
@@ -99,26 +81,16 @@ task<int> throw_after_sleep(std::exception_ptr error) {
   co_return 0;
 }
 
-template <class Body>
-task<std::string> message_of_body(Body body) {
-  try {
-    static_cast<void>(co_await leat::with_coordinator(std::move(body)));
-  } catch (const std::exception& e) {
-    co_return e.what();
-  }
-  co_return "";
-}
-
 const std::exception_ptr end_of_lines =
     std::make_exception_ptr(leat::failure(errc::out_of_range, "end of lines"));
 
 LEAT_TEST("with_coordinator: throws the clean error of a body that has no result") {
   const auto later = [](leat::coordinator&) { return throw_after_sleep(end_of_lines); };
-  CHECK(co_await message_of_body(later) == "end of lines: out of range");
+  CHECK(co_await message_of(leat::with_coordinator(later)) == "end of lines: out of range");
   const auto at_once = [](leat::coordinator&) -> task<int> {
     std::rethrow_exception(end_of_lines);
   };
-  CHECK(co_await message_of_body(at_once) == "end of lines: out of range");
+  CHECK(co_await message_of(leat::with_coordinator(at_once)) == "end of lines: out of range");
 }
 
 LEAT_TEST("with_coordinator: a stopped body names the clean error that stopped it") {
@@ -127,7 +99,7 @@ LEAT_TEST("with_coordinator: a stopped body names the clean error that stopped i
     co_await leat::sleep_for(std::chrono::hours(1));
     co_return 7;
   };
-  const std::string said = co_await message_of_body(body);
+  const std::string said = co_await message_of(leat::with_coordinator(body));
   CHECK(said ==
         "with_coordinator(): stopped before its body had returned a result, after \"end of lines: "
         "out of range\": cancelled");
@@ -141,7 +113,7 @@ TEST_CASE("with_coordinator: throws and does not print the error of a body after
         throw std::runtime_error("cannot flush");
         co_return 7;
       };
-      const std::string message = co_await message_of_body(body);
+      const std::string message = co_await message_of(leat::with_coordinator(body));
       std::fprintf(stderr, "thrown: %s\n", message.c_str());
     }());
     std::abort();
@@ -189,38 +161,29 @@ TEST_CASE("coordinator: prints the error of a task that nothing has asked for") 
 }
 
 LEAT_TEST("coordinator: join() returns normally after a stop of the task that created it") {
-  task_group outer;
   bool joined = false, asked_to_stop = false;
-  outer.spawn([&]() -> task<void> {
+  const auto body = [&]() -> task<void> {
     leat::coordinator c;
-    c.spawn([]() -> task<void> { co_await leat::sleep_for(1h); }());
+    c.spawn(sleep_long());
     co_await c.join();
     joined = true;
     asked_to_stop = leat::this_task::stop_requested();
-  });
-  co_await leat::this_task::yield();
-  outer.request_stop();
-  co_await outer.join();
+  };
+  co_await run_and_stop(body());
   CHECK(joined);
   CHECK(asked_to_stop);
 }
 
 LEAT_TEST("coordinator: join() throws an error that follows a stop of the task that created it") {
-  task_group outer;
   std::string thrown;
   std::size_t secondary = 1;
-  outer.spawn([&]() -> task<void> {
+  const auto body = [&]() -> task<void> {
     leat::coordinator c;
-    c.spawn([]() -> task<void> {
-      const auto [ec] = co_await leat::as_tuple(leat::sleep_for(1h));
-      if (ec) throw std::runtime_error("clean-up failed");
-    }());
+    c.spawn(fail_when_stopped<void>("clean-up failed"));
     thrown = co_await message_of<std::runtime_error>(c.join());
     secondary = c.secondary_errors().size();
-  });
-  co_await leat::this_task::yield();
-  outer.request_stop();
-  co_await outer.join();
+  };
+  co_await run_and_stop(body());
   CHECK(thrown == "clean-up failed");
   CHECK(secondary == 0);
 }

@@ -1,20 +1,15 @@
 #include "leat/coordination/queue_runner_collection.hpp"
 
+#include "coordination/runner_steps.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "support/leat_test.hpp"
 
 namespace queue_runner_collection_test {
 
-task<> count(int& n, int limit) {
-  co_await leat::this_task::yield();
-  if (n == limit) throw leat::failure(errc::out_of_range, "limit");
-  ++n;
-}
-
 // A queue with a runner whose only operation increments a counter.
 struct counting {
   explicit counting(std::string name) : queue(10, std::move(name)) {
-    runner.add([this] { return count(n, 3); }, "op");
+    runner.add([this] { return runner_steps::count(n, 3); }, "op");
   }
   leat::fifo_queue<int> queue;
   leat::queue_runner runner{queue};

@@ -61,7 +61,7 @@ LEAT_TEST("queue_runner_handle: keeps the errors of all operations and throws th
   runner.add([] { return fail("one"); });
   runner.add([] { return fail("two"); });
   runner.add([&] { return count(n, 30); });
-  const std::string what = co_await said_by(runner.run());
+  const std::string what = co_await message_of(runner.run());
   const auto errors = error_texts(runner.last_start().exceptions_raised());
   CHECK(errors.size() == 2);
   CHECK(what == errors.at(0));
@@ -130,7 +130,7 @@ LEAT_TEST("queue_runner_handle: a second start while it runs throws failed_preco
   co_await second.join();
   co_await second.wait_for_first_enqueue();
   CHECK(runner.running_producers() == 1);
-  const std::string what = co_await said_by(runner.run());
+  const std::string what = co_await message_of(runner.run());
   CHECK(contains(what, "is already running: join the current run"));
   co_await group.join();
   CHECK(n == 3);
@@ -142,10 +142,10 @@ LEAT_TEST("queue_runner_handle: `cancelled` is an error unless queue_closed_erro
   runner.add([] { return fail_with(errc::cancelled); });
   task_group group;
   const leat::queue_runner_handle handle = runner.start(group);
-  const std::string what = co_await said_by(handle.join());
+  const std::string what = co_await message_of(handle.join());
   CHECK(what.starts_with("failed"));
   CHECK(handle.exceptions_raised().size() == 1);
-  CHECK(co_await said_by(join(group)) == what);
+  CHECK(co_await message_of(group.join()) == what);
 }
 
 LEAT_TEST("queue_runner_handle: queue_closed_errors may contain several errors") {
@@ -173,12 +173,12 @@ LEAT_TEST(
     int n = 0;
     runner.add([&] { return count(n, 30); });
     if (with_error) runner.add([] { return fail("first"); });
-    const std::string what = co_await said_by(runner.run());
+    const std::string what = co_await message_of(runner.run());
     CHECK(what == (with_error ? "first" : "close"));
     CHECK(error_texts(runner.last_start().exceptions_raised()) ==
           (with_error ? std::vector<std::string>{"first", "close"}
                       : std::vector<std::string>{"close"}));
-    CHECK(co_await said_by(pop(q)) == what);
+    CHECK(co_await message_of(q.pop()) == what);
   }
 }
 
@@ -191,10 +191,10 @@ LEAT_TEST(
     if (n == 2) throw std::runtime_error("boom");
     co_await push_next(q, n);
   });
-  CHECK(co_await said_by(runner.run()) == "boom");
+  CHECK(co_await message_of(runner.run()) == "boom");
   CHECK(*co_await q.pop() == 0);
   CHECK(*co_await q.pop() == 1);
-  CHECK(co_await said_by(pop(q)) == "boom");
+  CHECK(co_await message_of(q.pop()) == "boom");
 }
 
 LEAT_TEST(
@@ -219,9 +219,9 @@ LEAT_TEST(
       for (int i = 0; i < 10 && last_fails; ++i) co_await leat::this_task::yield();
       throw std::runtime_error("boom");
     });
-    CHECK(co_await said_by(runner.run()) == "boom");
+    CHECK(co_await message_of(runner.run()) == "boom");
     CHECK(ran == (last_fails ? "cancel" : "close"));
-    CHECK(co_await said_by(pop(q)) == "boom");
+    CHECK(co_await message_of(q.pop()) == "boom");
   }
 }
 
@@ -233,7 +233,7 @@ LEAT_TEST("queue_runner_handle: each start keeps its own errors") {
     if (fails) throw std::runtime_error("first");
     co_return false;
   });
-  co_await said_by(runner.run());
+  co_await message_of(runner.run());
   const leat::queue_runner_handle first = runner.last_start();
   fails = false;
   co_await runner.run();
@@ -249,7 +249,7 @@ LEAT_TEST("queue_runner_handle: may outlive its runner") {
     leat::queue_runner runner(q);
     runner.add([] { return fail("gone"); });
     handle = runner.start(group);
-    co_await said_by(join(group));
+    co_await message_of(group.join());
   }
   CHECK(error_texts(handle.exceptions_raised()) == std::vector<std::string>{"gone"});
   group.request_stop();  // must not reach the queue

@@ -5,6 +5,7 @@
 #include "leat/queue/fifo_queue.hpp"
 #include "support/leat_test.hpp"
 #include "support/records/error_texts.hpp"
+#include "support/task_steps.hpp"
 
 namespace queue_runner_handle_waits_test {
 
@@ -58,12 +59,11 @@ LEAT_TEST(
     co_await leat::sleep_for(3s);
     co_return false;
   });
-  leat::scheduler& sched = leat::this_task::get_scheduler();
-  const leat::time_point begin = sched.now();
+  const task_steps::stopwatch time;
   task_group group;
   const leat::queue_runner_handle handle = runner.start(group);
   co_await handle.wait_for_first_enqueue();
-  CHECK(sched.now() - begin == 3s);
+  CHECK(time.elapsed() == 3s);
   CHECK(handle.running_producers() == 1);
   group.request_stop();
   co_await group.join();
@@ -126,7 +126,7 @@ LEAT_TEST("queue_runner_handle: join() waits for the operations and throws their
   co_await waiting.join();
   CHECK(ended);
   CHECK(ec == errc::cancelled);
-  co_await said_by(join(group));
+  co_await message_of(group.join());
 }
 
 LEAT_TEST(
@@ -177,7 +177,7 @@ LEAT_TEST("queue_runner_handle: a cancel_op that fails leaves a closed queue and
   const leat::queue_runner_handle handle = runner.start(group);
   co_await leat::sleep_for(1s);
   group.request_stop();
-  CHECK(co_await said_by(join(group)) == "cancel");
+  CHECK(co_await message_of(group.join()) == "cancel");
   CHECK(error_texts(handle.exceptions_raised()) == std::vector<std::string>{"cancel"});
   CHECK(q.is_closed());
 }

@@ -26,8 +26,7 @@ LEAT_TEST("queue_runner: a wait on its queue reports that it was never started")
   const std::string text = leat_test::dump();
   INFO(text);
   CHECK(contains(text, "pop from queue 'lines' (0 of 4)" + never_started));
-  const std::string late = co_await said_by(
-      [](number_queue& from) -> task<> { co_await leat::with_timeout(from.pop(), 1s); }(q));
+  const std::string late = co_await message_of(leat::with_timeout(q.pop(), 1s));
   CHECK(contains(late, never_started));
 
   task_group group;
@@ -119,7 +118,7 @@ std::string said_by_256(Step step) {
       }
       leat::coordinator coord("c");
       runner.start(coord);
-      const std::string what = co_await said_by([](leat::coordinator& c) -> task<> {
+      const std::string what = co_await message_of([](leat::coordinator& c) -> task<> {
         co_await leat::sleep_for(2s);
         c.request_stop();
         co_await c.join();
@@ -176,9 +175,7 @@ LEAT_TEST("coordinator: a partial push after a failure elsewhere is reported as 
     co_await leat::this_task::yield();
     CHECK(q.size() == 4);
     q.fail(std::make_exception_ptr(std::runtime_error("disk full")));
-    const std::string what =
-        co_await said_by([](leat::coordinator& c) -> task<> { co_await c.join(); }(coord));
-    CHECK(what == "disk full");
+    CHECK(co_await message_of(coord.join()) == "disk full");
     CHECK(coord.secondary_errors().empty());
   }
 }
@@ -193,9 +190,9 @@ LEAT_TEST("queue_runner: a partial push passes on the failure that caused it") {
   co_await leat::this_task::yield();
   co_await leat::this_task::yield();
   failed.fail(std::make_exception_ptr(std::runtime_error("disk full")));
-  const std::string joined = co_await said_by(join(group));
+  const std::string joined = co_await message_of(group.join());
   CHECK(contains(joined, "4 of 7 done"));  // the result of this push
-  CHECK(co_await said_by(pop(q)) == "disk full");
+  CHECK(co_await message_of(q.pop()) == "disk full");
 }
 
 TEST_CASE("coordinator: ignores `cancelled` from threads after a stop") {

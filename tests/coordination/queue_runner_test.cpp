@@ -5,6 +5,7 @@
 #include "leat/queue/fifo_queue.hpp"
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
+#include "support/task_steps.hpp"
 
 namespace queue_runner_test {
 
@@ -21,6 +22,25 @@ struct counter {
     co_return in;
   }
 };
+
+// A runner that pushes the numbers below `limit` to a queue of its own, and its coordinator.
+struct counting_runner {
+  counting_runner(std::size_t capacity, int limit, leat::queue_runner_options options = {})
+      : q(capacity), a{q, limit}, runner(q, std::move(options)) {
+    runner.add([this] { return a.step(); });
+  }
+  leat::fifo_queue<int> q;
+  counter a;
+  leat::queue_runner runner;
+  leat::coordinator coord;
+};
+
+// Options with a cancel_op that counts its runs.
+leat::queue_runner_options count_cancels(int& runs) {
+  leat::queue_runner_options options;
+  options.cancel_op.run = [&runs] { return task_steps::count(runs); };
+  return options;
+}
 
 task<void> throwing_step(int& calls) {
   co_await leat::this_task::yield();
@@ -43,21 +63,17 @@ task<std::vector<int>> drain(leat::fifo_queue<int>& q) {
 }
 
 LEAT_TEST("queue_runner: closes the queue when the last producer ends") {
-  leat::fifo_queue<int> q(4, "numbers");
-  counter a{q, 3};
-  counter b{q, 30};
-  leat::queue_runner runner(q);
-  runner.add([&] { return a.step(); });
-  runner.add([&] { return b.step(); });
-  leat::coordinator coord;
-  CHECK(runner.start(coord));
-  const auto out = co_await drain(q);
-  co_await coord.join();  // returns without a stop request
+  counting_runner r(4, 3);
+  counter b{r.q, 30};
+  r.runner.add([&] { return b.step(); });
+  CHECK(r.runner.start(r.coord));
+  const auto out = co_await drain(r.q);
+  co_await r.coord.join();  // returns without a stop request
   CHECK(out.size() == 33);
-  CHECK(a.next == 3);
+  CHECK(r.a.next == 3);
   CHECK(b.next == 30);
-  CHECK(runner.running_producers() == 0);
-  CHECK_FALSE(coord.should_stop());
+  CHECK(r.runner.running_producers() == 0);
+  CHECK_FALSE(r.coord.should_stop());
 }
 
 LEAT_TEST("queue_runner: an error in queue_closed_errors ends an operation normally") {
@@ -73,44 +89,32 @@ LEAT_TEST("queue_runner: an error in queue_closed_errors ends an operation norma
 }
 
 LEAT_TEST("queue_runner: a failing operation stops all and the consumer gets its error") {
-  leat::fifo_queue<int> q(4);
-  counter a{q, 1000};
-  leat::queue_runner runner(q);
-  runner.add([&] { return a.step(); });
-  runner.add([] { return broken_step(); });
-  leat::coordinator coord;
-  runner.start(coord);
-  CHECK(co_await message_of(coord.join()) == "boom");
-  CHECK(runner.last_start().exceptions_raised().empty());
-  CHECK(co_await message_of(drain(q)) == "boom");
+  counting_runner r(4, 1000);
+  r.runner.add([] { return broken_step(); });
+  r.runner.start(r.coord);
+  CHECK(co_await message_of(r.coord.join()) == "boom");
+  CHECK(r.runner.last_start().exceptions_raised().empty());
+  CHECK(co_await message_of(drain(r.q)) == "boom");
 }
 
 LEAT_TEST("queue_runner: a stop ends producers that wait in a full queue") {
-  leat::fifo_queue<int> q(2);
-  counter a{q, 1000};
-  leat::queue_runner runner(q);
-  runner.add([&] { return a.step(); });
-  leat::coordinator coord;
-  runner.start(coord);
+  counting_runner r(2, 1000);
+  r.runner.start(r.coord);
   for (int i = 0; i < 10; ++i) co_await leat::this_task::yield();
-  CHECK(q.size() == 2);
-  coord.request_stop();
-  co_await coord.join();
-  CHECK(q.is_closed());
-  CHECK(q.size() == 2);
+  CHECK(r.q.size() == 2);
+  r.coord.request_stop();
+  co_await r.coord.join();
+  CHECK(r.q.is_closed());
+  CHECK(r.q.size() == 2);
 }
 
 LEAT_TEST("queue_runner: a second start while it runs starts nothing") {
-  leat::fifo_queue<int> q(2);
-  counter a{q, 3};
-  leat::queue_runner runner(q);
-  runner.add([&] { return a.step(); });
-  leat::coordinator coord;
-  CHECK(runner.start(coord));
-  CHECK_FALSE(runner.start(coord));
-  const auto out = co_await drain(q);
+  counting_runner r(2, 3);
+  CHECK(r.runner.start(r.coord));
+  CHECK_FALSE(r.runner.start(r.coord));
+  const auto out = co_await drain(r.q);
   CHECK(out == std::vector<int>{0, 1, 2});
-  co_await coord.join();
+  co_await r.coord.join();
 }
 
 TEST_CASE("queue_runner: rejects a start without operations and empty queue_closed_errors") {
@@ -235,20 +239,16 @@ LEAT_TEST("queue_runner: its queue fails with the error of another task of its o
 }
 
 LEAT_TEST("queue_runner: a stop cancels waiting pushes of other tasks to its queue") {
-  leat::fifo_queue<int> q(1);
-  leat::coordinator coord;
-  leat::queue_runner runner(q);
-  counter a{q, 1000};
-  runner.add([&] { return a.step(); });
-  runner.start(coord);
+  counting_runner r(1, 1000);
+  r.runner.start(r.coord);
   bool cancelled = false;
   task_group others;
   others.spawn([](leat::fifo_queue<int>& to, bool& said) -> task<> {
     said = co_await code_of(to.push(7)) == errc::cancelled;
-  }(q, cancelled));
+  }(r.q, cancelled));
   for (int i = 0; i < 10; ++i) co_await leat::this_task::yield();
-  coord.request_stop();
-  co_await coord.join();
+  r.coord.request_stop();
+  co_await r.coord.join();
   co_await others.join();
   CHECK(cancelled);
 }
@@ -278,12 +278,7 @@ LEAT_TEST("queue_runner: started after a stop, it runs only its cancel_op") {
   leat::fifo_queue<int> q(4, "q");
   counter a{q, 3};
   int cancelled = 0;
-  leat::queue_runner_options options;
-  options.cancel_op.run = [&]() -> task<> {
-    ++cancelled;
-    co_return;
-  };
-  leat::queue_runner runner(q, options);
+  leat::queue_runner runner(q, count_cancels(cancelled));
   runner.add([&] { return a.step(); }, "op");
   leat::coordinator coord;
   coord.request_stop();
@@ -299,33 +294,19 @@ LEAT_TEST("queue_runner: started after a stop, it runs only its cancel_op") {
 
 LEAT_TEST(
     "queue_runner: an error runs the cancel_op while another operation waits in the full queue") {
-  leat::fifo_queue<int> q(1);
-  counter a{q, 1000};
   int cancelled = 0;
-  leat::queue_runner_options options;
-  options.cancel_op.run = [&]() -> task<> {
-    ++cancelled;
-    co_return;
-  };
-  leat::queue_runner runner(q, options);
-  runner.add([&] { return a.step(); });
-  runner.add([] { return broken_step(); });
-  leat::coordinator coord;
-  runner.start(coord);
-  CHECK(co_await message_of(coord.join()) == "boom");
+  counting_runner r(1, 1000, count_cancels(cancelled));
+  r.runner.add([] { return broken_step(); });
+  r.runner.start(r.coord);
+  CHECK(co_await message_of(r.coord.join()) == "boom");
   CHECK(cancelled == 1);
-  CHECK(runner.last_start().exceptions_raised().empty());
+  CHECK(r.runner.last_start().exceptions_raised().empty());
 }
 
 LEAT_TEST("queue_runner: the cancel_op runs also when the only producer fails") {
   leat::fifo_queue<int> q(1);
   int cancelled = 0;
-  leat::queue_runner_options options;
-  options.cancel_op.run = [&]() -> task<> {
-    ++cancelled;
-    co_return;
-  };
-  leat::queue_runner runner(q, options);
+  leat::queue_runner runner(q, count_cancels(cancelled));
   runner.add([] { return broken_step(); });
   leat::coordinator coord;
   runner.start(coord);
@@ -334,58 +315,41 @@ LEAT_TEST("queue_runner: the cancel_op runs also when the only producer fails") 
 }
 
 LEAT_TEST("queue_runner: a normal end with a cancel_op completes the join of the coordinator") {
-  leat::fifo_queue<int> q(10);
-  counter a{q, 3};
   int cancelled = 0;
-  leat::queue_runner_options options;
-  options.cancel_op.run = [&]() -> task<> {
-    ++cancelled;
-    co_return;
-  };
-  leat::queue_runner runner(q, options);
-  runner.add([&] { return a.step(); });
-  leat::coordinator coord;
-  runner.start(coord);
-  co_await coord.join();
-  CHECK_FALSE(coord.should_stop());
-  CHECK(q.is_closed());
-  coord.request_stop();
-  co_await coord.join();
+  counting_runner r(10, 3, count_cancels(cancelled));
+  r.runner.start(r.coord);
+  co_await r.coord.join();
+  CHECK_FALSE(r.coord.should_stop());
+  CHECK(r.q.is_closed());
+  r.coord.request_stop();
+  co_await r.coord.join();
   CHECK(cancelled == 0);
 }
 
 LEAT_TEST("queue_runner: an error of the close_op is secondary, and the queue throws it") {
-  leat::fifo_queue<int> q(10);
-  counter a{q, 2};
   leat::queue_runner_options options;
   options.close_op.run = []() -> task<> { throw std::runtime_error("close"); };
-  leat::queue_runner runner(q, options);
-  runner.add([&] { return a.step(); });
-  leat::coordinator coord;
-  runner.start(coord);
-  co_await coord.join();
-  CHECK(coord.secondary_errors().size() == 1);
-  CHECK(*co_await q.pop() == 0);
-  CHECK(*co_await q.pop() == 1);
-  CHECK_THROWS_WITH(co_await q.pop(), "close");
+  counting_runner r(10, 2, options);
+  r.runner.start(r.coord);
+  co_await r.coord.join();
+  CHECK(r.coord.secondary_errors().size() == 1);
+  CHECK(*co_await r.q.pop() == 0);
+  CHECK(*co_await r.q.pop() == 1);
+  CHECK_THROWS_WITH(co_await r.q.pop(), "close");
 }
 
 LEAT_TEST("queue_runner: a close_op that a stop cancels is not an error") {
-  leat::fifo_queue<int> q(10);
-  counter a{q, 2};
   leat::queue_runner_options options;
   options.close_op.run = []() -> task<> { co_await leat::sleep_for(std::chrono::hours(1)); };
-  leat::queue_runner runner(q, options);
-  runner.add([&] { return a.step(); });
-  leat::coordinator coord;
-  runner.start(coord);
+  counting_runner r(10, 2, options);
+  r.runner.start(r.coord);
   co_await leat::sleep_for(std::chrono::seconds(1));
-  CHECK(runner.running_producers() == 1);  // 1 until the close_op has ended
-  CHECK_FALSE(runner.start(coord));
-  coord.request_stop();
-  co_await coord.join();
-  CHECK(coord.secondary_errors().empty());
-  CHECK(q.is_closed());
+  CHECK(r.runner.running_producers() == 1);  // 1 until the close_op has ended
+  CHECK_FALSE(r.runner.start(r.coord));
+  r.coord.request_stop();
+  co_await r.coord.join();
+  CHECK(r.coord.secondary_errors().empty());
+  CHECK(r.q.is_closed());
 }
 
 LEAT_TEST("queue_runner: keeps an error after an early join, and can start again") {
@@ -394,9 +358,7 @@ LEAT_TEST("queue_runner: keeps an error after an early join, and can start again
   leat::queue_runner runner(q);
   runner.add([&]() -> task<bool> {
     if (!fails) co_return false;
-    task_group out_of_reach(leat::shielded);
-    out_of_reach.spawn([]() -> task<> { co_await leat::sleep_for(std::chrono::hours(1)); }());
-    co_await out_of_reach.join();
+    co_await task_steps::sleep_despite_stop(1h);
     throw std::runtime_error("late");
   });
   leat::coordinator coord;

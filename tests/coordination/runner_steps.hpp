@@ -1,6 +1,6 @@
 #pragma once
 
-// The steps of the producers in the tests of queue_runner, and a helper for the error of a task.
+// The steps of the producers in the tests of queue_runner.
 
 #include "leat/queue/fifo_queue.hpp"
 #include "support/leat_test.hpp"
@@ -35,13 +35,6 @@ inline task<bool> move_one(number_queue& from, number_queue& to) {
   co_return co_await to.push(int{*item});
 }
 
-// Returns the message of the exception that a task throws, or an empty string.
-inline task<std::string> said_by(task<> t) {
-  const std::string what = co_await message_of(std::move(t));
-  co_return what;
-}
-
-inline task<> join(task_group& g) { co_await g.join(); }
 inline task<> pop(number_queue& q) { co_await q.pop(); }
 
 }  // namespace runner_steps

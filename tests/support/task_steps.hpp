@@ -39,6 +39,12 @@ inline leat::task<int> finish_despite_stop(int value) {
   co_await leat::as_tuple(leat::sleep_for(1000h));
   co_return value;
 }
+/// Sleeps for `d` and ignores every stop request: it joins a shielded group with the name "deaf".
+inline leat::task<> sleep_despite_stop(leat::duration d) {
+  leat::task_group deaf(leat::shielded, "deaf");
+  deaf.spawn(sleep(d));
+  co_await deaf.join();
+}
 inline leat::task<> request_stop_after(std::stop_source source, leat::duration d) {
   co_await leat::sleep_for(d);
   source.request_stop();
