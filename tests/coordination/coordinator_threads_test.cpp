@@ -16,17 +16,28 @@
 
 namespace coordinator_threads_test {
 
+// Returns a function for a thread that waits until it is stopped, and then adds 1 to `ended`.
+auto until_stopped(std::atomic<int>& ended) {
+  return [&ended](const std::stop_token& stop) {
+    while (!stop.stop_requested()) std::this_thread::yield();
+    ++ended;
+  };
+}
+// Returns a function for a thread that no stop reaches.
+auto until(const std::atomic<bool>& go) {
+  return [&go](const std::stop_token&) {
+    while (!go) std::this_thread::yield();
+  };
+}
+
 TEST_CASE("coordinator: joins threads and throws their errors") {
   leat::coordinator c;
-  std::atomic<bool> stopped{false};
-  c.start_thread("waiter", [&](const std::stop_token& stop) {
-    while (!stop.stop_requested()) std::this_thread::yield();
-    stopped = true;
-  });
+  std::atomic<int> stopped{0};
+  c.start_thread("waiter", until_stopped(stopped));
   c.start_thread("failing",
                  [](const std::stop_token&) { throw std::runtime_error("from a thread"); });
   CHECK_THROWS_WITH(leat::block_on(c.join()), "from a thread");
-  CHECK(stopped);
+  CHECK(stopped == 1);
 }
 
 TEST_CASE("coordinator: the function of a thread may have no stop token") {
@@ -34,36 +45,17 @@ TEST_CASE("coordinator: the function of a thread may have no stop token") {
   leat::fifo_queue<int> q(1);
   std::atomic<bool> stopped{false};
   c.start_thread("waiter", [&] {
-    try {
-      static_cast<void>(leat::block_on(q.pop()));
-    } catch (const leat::failure& e) {
-      stopped = e.code() == errc::cancelled;
-    }
+    stopped = code_of([&] { return leat::block_on(q.pop()); }) == errc::cancelled;
   });
   c.request_stop();
   leat::block_on(c.join());
   CHECK(stopped);
 }
 
-TEST_CASE("coordinator: stops and joins a registered thread") {
-  leat::coordinator c;
-  std::atomic<bool> ended{false};
-  c.register_thread(std::jthread([&](const std::stop_token& stop) {
-                      while (!stop.stop_requested()) std::this_thread::yield();
-                      ended = true;
-                    }),
-                    "foreign");
-  c.request_stop();
-  leat::block_on(c.join());
-  CHECK(ended);
-}
-
 TEST_CASE("coordinator: stragglers_error names a thread") {
   std::atomic<bool> go{false};
   leat::coordinator c;
-  c.start_thread("slow worker", [&](const std::stop_token&) {
-    while (!go) std::this_thread::yield();
-  });
+  c.start_thread("slow worker", until(go));
   c.request_stop();
   CHECK_THROWS_WITH(leat::block_on(c.join({.grace = 10ms})), Catch::Contains("slow worker"));
   go = true;
@@ -94,12 +86,8 @@ TEST_CASE("coordinator: stragglers_error names only threads that are still runni
   leat::coordinator c;
   c.start_thread("quick one", [&](const std::stop_token&) { quick_ended = true; });
   while (!quick_ended) std::this_thread::yield();
-  c.start_thread("slow one", [&](const std::stop_token&) {
-    while (!go) std::this_thread::yield();
-  });
-  c.start_thread("slow two", [&](const std::stop_token&) {
-    while (!go) std::this_thread::yield();
-  });
+  c.start_thread("slow one", until(go));
+  c.start_thread("slow two", until(go));
   c.request_stop();
   std::string what;
   try {
@@ -133,21 +121,16 @@ TEST_CASE("coordinator: an error of a thread after join() is secondary") {
 TEST_CASE("coordinator: a thread that is registered after the stop is stopped at once") {
   leat::coordinator c;
   c.request_stop();
-  std::atomic<bool> ended{false};
-  c.register_thread(std::jthread([&](const std::stop_token& stop) {
-                      while (!stop.stop_requested()) std::this_thread::yield();
-                      ended = true;
-                    }),
-                    "newcomer");
+  std::atomic<int> ended{0};
+  c.register_thread(std::jthread(until_stopped(ended)), "newcomer");
   leat::block_on(c.join({.grace = 60s}));
-  CHECK(ended);
+  CHECK(ended == 1);
 }
 
 TEST_CASE("coordinator: a registered thread is stopped with the others") {
   leat::coordinator c;
-  std::jthread worker([](const std::stop_token& stop) {
-    while (!stop.stop_requested()) std::this_thread::yield();
-  });
+  std::atomic<int> ended{0};
+  std::jthread worker(until_stopped(ended));
   const std::stop_token seen = worker.get_stop_token();
   c.register_thread(std::move(worker), "worker");
   CHECK_FALSE(seen.stop_requested());
@@ -174,11 +157,7 @@ TEST_CASE("coordinator: the stop of its threads works again after clear_stop") {
   leat::coordinator c;
   std::atomic<int> ended{0};
   for (int round = 1; round <= 2; ++round) {
-    c.register_thread(std::jthread([&](const std::stop_token& stop) {
-                        while (!stop.stop_requested()) std::this_thread::yield();
-                        ++ended;
-                      }),
-                      "foreign");
+    c.register_thread(std::jthread(until_stopped(ended)), "foreign");
     CHECK(ended == round - 1);
     c.request_stop();
     leat::block_on(c.join({.grace = 60s}));
@@ -193,27 +172,19 @@ TEST_CASE("coordinator: join() in one of its own threads throws failed_precondit
   std::string said;
   c.start_thread("self", [&](const std::stop_token&) {
     if (stopped) c.request_stop();
-    try {
-      leat::block_on(c.join());
-    } catch (const leat::failure& e) {
-      if (e.code() != errc::failed_precondition) throw;
-      said = e.what();
-    }
+    said = refusal([&] { leat::block_on(c.join()); }, errc::failed_precondition);
   });
   leat::block_on(c.join());
   CHECK(said.starts_with("coordinator 'ring': join()"));
 }
 
 TEST_CASE("coordinator: its destructor stops and joins the remaining threads") {
-  std::atomic<bool> ended{false};
+  std::atomic<int> ended{0};
   {
     leat::coordinator c;
-    c.start_thread("left", [&](const std::stop_token& stop) {
-      while (!stop.stop_requested()) std::this_thread::yield();
-      ended = true;
-    });
+    c.start_thread("left", until_stopped(ended));
   }
-  CHECK(ended);
+  CHECK(ended == 1);
 }
 
 TEST_CASE("coordinator: accepts any limit and grace period in any unit") {
@@ -304,13 +275,9 @@ TEST_CASE("coordinator: the stop callback of a thread registered after a stop ma
 TEST_CASE("coordinator: a stop reaches threads that stop callbacks register") {
   leat::coordinator coord;
   std::atomic<int> ended{0};
-  const auto until_stopped = [&](const std::stop_token& stop) {
-    while (!stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    ++ended;
-  };
-  std::jthread first(until_stopped);
+  std::jthread first(until_stopped(ended));
   const std::stop_callback callback(first.get_stop_token(), [&] {
-    coord.register_thread(std::jthread(until_stopped), "second");
+    coord.register_thread(std::jthread(until_stopped(ended)), "second");
   });
   coord.register_thread(std::move(first), "first");
   coord.request_stop();
@@ -341,9 +308,8 @@ TEST_CASE("coordinator: the error for a thread that cannot be started names it a
 
 TEST_CASE("coordinator: wait_join() with stop_after stops tasks that do not end") {
   leat::coordinator coord;
-  coord.start_thread("poller", [](const std::stop_token& stop) {
-    while (!stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  });
+  std::atomic<int> ended{0};
+  coord.start_thread("poller", until_stopped(ended));
   leat::block_on(coord.join({.stop_after = std::chrono::milliseconds(5)}));
   CHECK(coord.should_stop());
 }

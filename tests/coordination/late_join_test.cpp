@@ -29,12 +29,8 @@ TEST_CASE("coordinator: stragglers_error has the blocking waits of threads") {
   c.start_thread("joiner", [&](const std::stop_token&) { leat::block_on(other.join()); });
   while (!contains(dump(), "join coordinator 'other'")) std::this_thread::yield();
   c.request_stop();
-  std::string what;
-  try {
-    leat::block_on(c.join({.grace = 0s}));
-  } catch (const leat::stragglers_error& e) {
-    what = e.what();
-  }
+  const std::string what =
+      leat::block_on(message_of<leat::stragglers_error>(c.join({.grace = 0s})));
   go = true;
   leat::block_on(c.join());
   INFO(what);

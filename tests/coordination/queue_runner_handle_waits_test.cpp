@@ -12,22 +12,30 @@ namespace queue_runner_handle_waits_test {
 using namespace runner_steps;
 using leat_test::error_texts;
 
+// A runner in a group, whose only operation moves items from `from` to `to`.
+struct moving_runner {
+  moving_runner() {
+    runner.add([this] { return move_one(from, to); });
+    handle = runner.start(group);
+  }
+  number_queue from{3};
+  number_queue to{3};
+  leat::queue_runner runner{to};
+  task_group group;
+  leat::queue_runner_handle handle;
+};
+
 LEAT_TEST(
     "queue_runner_handle: a timeout of the wait for the first enqueues leaves the tasks running") {
-  number_queue q0(3);
-  number_queue q1(3);
-  leat::queue_runner runner(q1);
-  runner.add([&] { return move_one(q0, q1); });
-  task_group group;
-  const leat::queue_runner_handle handle = runner.start(group);
-  CHECK(co_await code_of(handle.wait_for_first_enqueue(1ms)) == errc::deadline_exceeded);
-  CHECK(handle.running_producers() == 1);
-  co_await q0.push(1);
-  co_await handle.wait_for_first_enqueue(1ms);
-  CHECK(q1.size() == 1);
-  q0.close();
-  co_await group.join();
-  co_await handle.wait_for_first_enqueue(0ms);
+  moving_runner r;
+  CHECK(co_await code_of(r.handle.wait_for_first_enqueue(1ms)) == errc::deadline_exceeded);
+  CHECK(r.handle.running_producers() == 1);
+  co_await r.from.push(1);
+  co_await r.handle.wait_for_first_enqueue(1ms);
+  CHECK(r.to.size() == 1);
+  r.from.close();
+  co_await r.group.join();
+  co_await r.handle.wait_for_first_enqueue(0ms);
 }
 
 LEAT_TEST("queue_runner_handle: accepts any limit for the first enqueues in any unit") {
@@ -89,61 +97,44 @@ LEAT_TEST(
 }
 
 LEAT_TEST("queue_runner_handle: a stop ends the wait for the first enqueues") {
-  number_queue q0(3);
-  number_queue q1(3);
-  leat::queue_runner runner(q1);
-  runner.add([&] { return move_one(q0, q1); });
-  std::error_code ec;
-  task_group group;
-  const leat::queue_runner_handle handle = runner.start(group);
-  group.request_stop();  // before any operation has begun
-  ec = co_await code_of(handle.wait_for_first_enqueue());
-  CHECK(ec == errc::cancelled);
-  co_await group.join();
-  CHECK(handle.exceptions_raised().empty());
+  moving_runner r;
+  r.group.request_stop();  // before any operation has begun
+  CHECK(co_await code_of(r.handle.wait_for_first_enqueue()) == errc::cancelled);
+  co_await r.group.join();
+  CHECK(r.handle.exceptions_raised().empty());
 }
 
 // A failure of the queue takes the place of closing the session.
 LEAT_TEST("queue_runner_handle: join() waits for the operations and throws their error") {
-  number_queue q0(3);
-  number_queue q1(3);
-  leat::queue_runner runner(q1);
-  runner.add([&] { return move_one(q0, q1); });
-  task_group group;
+  moving_runner r;
   task_group waiting;
-  const leat::queue_runner_handle handle = runner.start(group);
   bool ended = false;
   std::error_code ec;
-  waiting.spawn([](leat::queue_runner_handle r, bool& e, std::error_code& code) -> task<> {
-    code = co_await code_of(r.join());
+  waiting.spawn([](leat::queue_runner_handle handle, bool& e, std::error_code& code) -> task<> {
+    code = co_await code_of(handle.join());
     e = true;
-  }(handle, ended, ec));
-  co_await q0.push(1);
+  }(r.handle, ended, ec));
+  co_await r.from.push(1);
   co_await leat::sleep_for(10s);
   CHECK_FALSE(ended);
-  CHECK(q1.size() == 1);
-  q0.fail(std::make_exception_ptr(leat::failure(errc::cancelled, "session closed")));
+  CHECK(r.to.size() == 1);
+  r.from.fail(std::make_exception_ptr(leat::failure(errc::cancelled, "session closed")));
   co_await waiting.join();
   CHECK(ended);
   CHECK(ec == errc::cancelled);
-  co_await message_of(group.join());
+  co_await message_of(r.group.join());
 }
 
 LEAT_TEST(
     "queue_runner_handle: a stop of the group ends it without an error, and cancels the queue") {
-  number_queue q0(3);
-  number_queue q1(3);
-  leat::queue_runner runner(q1);
-  runner.add([&] { return move_one(q0, q1); });
-  task_group group;
-  const leat::queue_runner_handle handle = runner.start(group);
-  co_await q0.push(1);
+  moving_runner r;
+  co_await r.from.push(1);
   co_await leat::sleep_for(1s);
-  group.request_stop();
-  co_await group.join();
-  CHECK(handle.exceptions_raised().empty());
-  CHECK(q1.is_closed());
-  CHECK(q1.size() == 1);
+  r.group.request_stop();
+  co_await r.group.join();
+  CHECK(r.handle.exceptions_raised().empty());
+  CHECK(r.to.is_closed());
+  CHECK(r.to.size() == 1);
 }
 
 LEAT_TEST("queue_runner_handle: a stop runs the cancel_op once and does not cancel it") {
@@ -209,13 +200,7 @@ TEST_CASE("queue_runner_handle: an OS thread can start, wait and join") {
 
   leat::queue_runner failing(q);
   failing.add([] { return fail("boom"); });
-  std::string what;
-  try {
-    leat::block_on(leat::run_on(threads.get_scheduler(), failing.run()));
-  } catch (const std::exception& e) {
-    what = e.what();
-  }
-  CHECK(what == "boom");
+  CHECK_THROWS_WITH(leat::block_on(leat::run_on(threads.get_scheduler(), failing.run())), "boom");
   CHECK_THROWS_WITH(leat::block_on(failing.last_start().join()), "boom");
 }
 

@@ -1,10 +1,10 @@
 #include "leat/async/blocking/blocking_pool.hpp"
 
 #include <atomic>
-#include <sstream>
 #include <thread>
 
 #include "support/child_process.hpp"
+#include "support/dump.hpp"
 #include "support/leat_test.hpp"
 
 namespace blocking_pool_test {
@@ -18,107 +18,84 @@ task<int> add_one(blocking_pool& pool, int n) {
 }
 
 TEST_CASE("blocking_pool: a limit of 0 is rejected") {
-  std::string error;
-  try {
-    const blocking_pool pool({.threads = 0});
-  } catch (const leat::failure& e) {
-    error = e.what();
-  }
-  CHECK(error == "blocking_pool_options::threads is 0: use 1 or more: invalid argument");
+  CHECK(error_of([] { const blocking_pool pool({.threads = 0}); }) ==
+        "blocking_pool_options::threads is 0: use 1 or more: invalid argument");
 }
 
-TEST_CASE("blocking_pool: starts threads as needed, up to its limit") {
+/// A function that blocks until it is released.
+struct gate {
+  std::atomic<bool> open{false};
+  std::atomic<int> entered{0};
+  std::atomic<int> left{0};
+
+  task<> pass_in(blocking_pool& pool) {
+    const auto f = [this] {
+      ++entered;
+      while (!open) std::this_thread::sleep_for(50us);
+      ++left;
+    };
+    co_await run_blocking(pool, f);
+  }
+  // Occupies the only thread of a pool, and waits until another task waits for it.
+  task<> occupy(blocking_pool& pool, task_group& group) {
+    group.spawn(pass_in(pool), "first");
+    while (entered == 0) co_await leat::sleep_for(100us);
+    group.spawn(pass_in(pool), "second");
+    while (pool.statistics().waiting == 0) co_await leat::sleep_for(100us);
+  }
+};
+
+LEAT_REAL_TIME_TEST("blocking_pool: starts threads as needed, up to its limit") {
   blocking_pool pool({.threads = 3, .name = "decode"});
   CHECK(pool.name() == "decode");
   CHECK(pool.limit() == 3);
   CHECK(pool.statistics().threads == 0);
-  leat::block_on([](blocking_pool& p) -> task<> {
-    co_await add_one(p, 1);
-    CHECK(p.statistics().threads == 1);
-    std::atomic<bool> open{false};
-    task_group group;
-    for (int i = 0; i < 5; ++i) {
-      group.spawn([](blocking_pool& b, std::atomic<bool>& o) -> task<> {
-        const auto f = [&o] {
-          while (!o) std::this_thread::sleep_for(50us);
-        };
-        co_await run_blocking(b, f);
-      }(p, open));
-    }
-    while (p.statistics().waiting != 2) co_await leat::sleep_for(100us);
-    CHECK(p.statistics().threads == 3);
-    CHECK(p.statistics().busy == 3);
-    open = true;
-    co_await group.join();
-    CHECK(p.statistics().waiting == 0);
-  }(pool));
+  co_await add_one(pool, 1);
+  CHECK(pool.statistics().threads == 1);
+  gate g;
+  task_group group;
+  for (int i = 0; i < 5; ++i) group.spawn(g.pass_in(pool));
+  while (pool.statistics().waiting != 2) co_await leat::sleep_for(100us);
+  CHECK(pool.statistics().threads == 3);
+  CHECK(pool.statistics().busy == 3);
+  g.open = true;
+  co_await group.join();
+  CHECK(pool.statistics().waiting == 0);
 }
 
-TEST_CASE("blocking_pool: one thread serves consecutive functions") {
+LEAT_REAL_TIME_TEST("blocking_pool: one thread serves consecutive functions") {
   blocking_pool pool({.threads = 8});
-  leat::block_on([](blocking_pool& p) -> task<> {
-    int n = 0;
-    for (int i = 0; i < 100; ++i) {
-      while (p.statistics().busy > 0) co_await leat::sleep_for(10us);
-      n = co_await add_one(p, n);
-    }
-    CHECK(n == 100);
-    CHECK(p.statistics().threads == 1);
-  }(pool));
+  int n = 0;
+  for (int i = 0; i < 100; ++i) {
+    while (pool.statistics().busy > 0) co_await leat::sleep_for(10us);
+    n = co_await add_one(pool, n);
+  }
+  CHECK(n == 100);
+  CHECK(pool.statistics().threads == 1);
 }
 
-TEST_CASE("blocking_pool: may be destroyed while functions wait and run") {
-  std::optional<blocking_pool> pool(std::in_place, leat::blocking_pool_options{.threads = 1});
-  leat::block_on([](std::optional<blocking_pool>& p) -> task<> {
-    std::atomic<bool> open{false};
-    std::atomic<int> calls{0};
-    task_group group;
-    for (int i = 0; i < 3; ++i) {
-      group.spawn([](blocking_pool& b, std::atomic<bool>& o, std::atomic<int>& c) -> task<> {
-        const auto f = [&] {
-          while (!o) std::this_thread::sleep_for(50us);
-          ++c;
-        };
-        co_await run_blocking(b, f);
-      }(*p, open, calls));
-    }
-    while (p->statistics().waiting != 2) co_await leat::sleep_for(100us);
-    p.reset();
-    open = true;
-    co_await group.join();
-    CHECK(calls == 3);
-  }(pool));
+LEAT_REAL_TIME_TEST("blocking_pool: may be destroyed while functions wait and run") {
+  auto pool = std::make_unique<blocking_pool>(leat::blocking_pool_options{.threads = 1});
+  gate g;
+  task_group group;
+  for (int i = 0; i < 3; ++i) group.spawn(g.pass_in(*pool));
+  while (pool->statistics().waiting != 2) co_await leat::sleep_for(100us);
+  pool.reset();
+  g.open = true;
+  co_await group.join();
+  CHECK(g.left == 3);
 }
 
-task<> wait_in_pool(blocking_pool& pool, std::atomic<bool>& entered, std::atomic<bool>& open) {
-  const auto f = [&] {
-    entered = true;
-    while (!open) std::this_thread::sleep_for(50us);
-  };
-  co_await run_blocking(pool, f);
-}
-
-TEST_CASE("blocking_pool: a dump lists the running function and the tasks that wait for a thread") {
+LEAT_REAL_TIME_TEST(
+    "blocking_pool: a dump lists the running function and the tasks that wait for a thread") {
   blocking_pool pool({.threads = 1, .name = "decode"});
-  std::string text;
-  std::string json;
-  leat::block_on([](blocking_pool& p, std::string& t, std::string& j) -> task<> {
-    std::atomic<bool> entered{false};
-    std::atomic<bool> open{false};
-    task_group group("decoders");
-    group.spawn(wait_in_pool(p, entered, open), "first");
-    while (!entered) co_await leat::sleep_for(100us);
-    group.spawn(wait_in_pool(p, entered, open), "second");
-    while (p.statistics().waiting == 0) co_await leat::sleep_for(100us);
-    std::ostringstream out;
-    leat::dump(out);
-    t = out.str();
-    std::ostringstream as_json;
-    leat::dump(as_json, leat::dump_format::json);
-    j = as_json.str();
-    open = true;
-    co_await group.join();
-  }(pool, text, json));
+  gate g;
+  task_group group("decoders");
+  co_await g.occupy(pool, group);
+  const std::string text = leat_test::dump();
+  const std::string json = leat_test::dump(leat::dump_format::json);
+  g.open = true;
+  co_await group.join();
   CAPTURE(text, json);
   CHECK(contains(text, "first: run_blocking in pool 'decode' (running for 0."));
   CHECK(contains(text, " s on thread "));
@@ -131,25 +108,17 @@ TEST_CASE("blocking_pool: a dump lists the running function and the tasks that w
   CHECK(json.find(R"("type":"blocking pool","name":"decode")") != std::string::npos);
 }
 
-TEST_CASE("blocking_pool: a dump names a pool that was destroyed while functions wait and run") {
-  std::string json;
-  leat::block_on([](std::string& j) -> task<> {
-    auto pool = std::make_unique<blocking_pool>(
-        leat::blocking_pool_options{.threads = 1, .name = "decode"});
-    std::atomic<bool> entered{false};
-    std::atomic<bool> open{false};
-    task_group group("decoders");
-    group.spawn(wait_in_pool(*pool, entered, open), "first");
-    while (!entered) co_await leat::sleep_for(100us);
-    group.spawn(wait_in_pool(*pool, entered, open), "second");
-    while (pool->statistics().waiting == 0) co_await leat::sleep_for(100us);
-    pool.reset();
-    std::ostringstream out;
-    leat::dump(out, leat::dump_format::json);
-    j = out.str();
-    open = true;
-    co_await group.join();
-  }(json));
+LEAT_REAL_TIME_TEST(
+    "blocking_pool: a dump names a pool that was destroyed while functions wait and run") {
+  auto pool =
+      std::make_unique<blocking_pool>(leat::blocking_pool_options{.threads = 1, .name = "decode"});
+  gate g;
+  task_group group("decoders");
+  co_await g.occupy(*pool, group);
+  pool.reset();
+  const std::string json = leat_test::dump(leat::dump_format::json);
+  g.open = true;
+  co_await group.join();
   const std::string wait = R"("type":"blocking pool","name":"decode")";
   const std::size_t first = json.find(wait);
   CHECK(first != std::string::npos);

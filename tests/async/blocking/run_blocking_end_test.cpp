@@ -28,6 +28,13 @@ struct stoppable {
   }
 };
 
+/// Notes at the end of a frame whether the function had returned before.
+struct end_of_frame {
+  std::atomic<bool>& left;
+  bool& destroyed;
+  ~end_of_frame() { destroyed = left; }
+};
+
 template <class Loop>
 void run_until(Loop& loop, const std::atomic<bool>& flag) {
   while (!flag) loop.run_ready();
@@ -40,49 +47,33 @@ LEAT_LOOP_TEST("run_blocking: a destroyed loop stops the function and waits for 
   task_group group;
   TestType loop;
   SECTION("awaited alone") {
-    group.spawn_on(loop.get_scheduler(),
-                   [](std::atomic<bool>& e, std::atomic<bool>& l, bool& d) -> task<> {
-                     struct guard {
-                       std::atomic<bool>& left;
-                       bool& destroyed;
-                       ~guard() { destroyed = left; }
-                     } local{l, d};
-                     co_await run_blocking(stoppable{e, l});
-                   }(entered, left, destroyed));
+    group.spawn_on(loop.get_scheduler(), [&]() -> task<> {
+      const end_of_frame local{left, destroyed};
+      co_await run_blocking(stoppable{entered, left});
+    });
     run_until(loop, entered);
     loop.end();
   }
   SECTION("under a limit") {
-    group.spawn_on(loop.get_scheduler(),
-                   [](std::atomic<bool>& e, std::atomic<bool>& l, bool& d) -> task<> {
-                     struct guard {
-                       std::atomic<bool>& left;
-                       bool& destroyed;
-                       ~guard() { destroyed = left; }
-                     } local{l, d};
-                     co_await leat::with_timeout(run_blocking(stoppable{e, l}), 1h);
-                   }(entered, left, destroyed));
+    group.spawn_on(loop.get_scheduler(), [&]() -> task<> {
+      const end_of_frame local{left, destroyed};
+      co_await leat::with_timeout(run_blocking(stoppable{entered, left}), 1h);
+    });
     run_until(loop, entered);
     loop.end();
   }
   SECTION("after another operation has ended it") {
     std::atomic<bool> open{false};
     std::stop_source source;
-    group.spawn_on(loop.get_scheduler(),
-                   [](std::atomic<bool>& e, std::atomic<bool>& l, std::atomic<bool>& o,
-                      std::stop_token stop, bool& d) -> task<> {
-                     struct guard {
-                       std::atomic<bool>& left;
-                       bool& destroyed;
-                       ~guard() { destroyed = left; }
-                     } local{l, d};
-                     const auto f = [&] {
-                       e = true;
-                       while (!o) std::this_thread::sleep_for(50us);
-                       l = true;
-                     };
-                     co_await leat::with_stop(run_blocking(f), std::move(stop));
-                   }(entered, left, open, source.get_token(), destroyed));
+    group.spawn_on(loop.get_scheduler(), [&]() -> task<> {
+      const end_of_frame local{left, destroyed};
+      const auto f = [&] {
+        entered = true;
+        while (!open) std::this_thread::sleep_for(50us);
+        left = true;
+      };
+      co_await leat::with_stop(run_blocking(f), source.get_token());
+    });
     run_until(loop, entered);
     source.request_stop();
     if (GENERATE(true, false)) loop.run_ready();
@@ -105,9 +96,7 @@ LEAT_LOOP_TEST("run_blocking: a destroyed loop withdraws functions that wait for
   task_group group;
   TestType loop;
   group.spawn_on(loop.get_scheduler(),
-                 [](leat::blocking_pool& p, std::atomic<bool>& e, std::atomic<bool>& l) -> task<> {
-                   co_await run_blocking(p, stoppable{e, l});
-                 }(pool, entered, left));
+                 [&]() -> task<> { co_await run_blocking(pool, stoppable{entered, left}); });
   run_until(loop, entered);
   for (int i = 0; i < 10; ++i) {
     group.spawn_on(loop.get_scheduler(),
@@ -142,24 +131,22 @@ LEAT_LOOP_TEST("run_blocking: a destroyed loop keeps what a running function has
   const bool limited = GENERATE(false, true);
   task_group group;
   TestType loop;
-  group.spawn_on(loop.get_scheduler(),
-                 [](std::atomic<bool>& e, std::atomic<int>& c, std::atomic<int>& r,
-                    bool with_limit) -> task<> {
-                   const auto make = [&] {
-                     return [&e, &r, own = captured(c)](std::stop_token stop) {
-                       e = true;
-                       while (!stop.stop_requested()) std::this_thread::sleep_for(50us);
-                       std::this_thread::sleep_for(2ms);
-                       r = own.state.load();
-                       return std::string(100, 'r');
-                     };
-                   };
-                   if (with_limit) {
-                     co_await leat::with_timeout(run_blocking(make()), 1h);
-                   } else {
-                     co_await run_blocking(make());
-                   }
-                 }(entered, copies, at_return, limited));
+  const auto make = [&] {
+    return [&entered, &at_return, own = captured(copies)](std::stop_token stop) {
+      entered = true;
+      while (!stop.stop_requested()) std::this_thread::sleep_for(50us);
+      std::this_thread::sleep_for(2ms);
+      at_return = own.state.load();
+      return std::string(100, 'r');
+    };
+  };
+  group.spawn_on(loop.get_scheduler(), [&]() -> task<> {
+    if (limited) {
+      co_await leat::with_timeout(run_blocking(make()), 1h);
+    } else {
+      co_await run_blocking(make());
+    }
+  });
   run_until(loop, entered);
   const int before = copies;
   loop.end();
@@ -176,16 +163,16 @@ TEST_CASE("run_blocking: a destroyed loop stops all functions at once") {
   leat_test::asio_loop loop;
   constexpr int count = 8;
   for (int i = 0; i < count; ++i) {
-    group.spawn_on(loop.get_scheduler(), [](std::atomic<int>& e, std::atomic<int>& s) -> task<> {
+    group.spawn_on(loop.get_scheduler(), [&]() -> task<> {
       // Returns when all functions were asked to stop.
       const auto f = [&](std::stop_token stop) {
-        ++e;
+        ++entered;
         while (!stop.stop_requested()) std::this_thread::sleep_for(50us);
-        ++s;
-        while (s < count) std::this_thread::sleep_for(50us);
+        ++stopped;
+        while (stopped < count) std::this_thread::sleep_for(50us);
       };
       co_await run_blocking(f);
-    }(entered, stopped));
+    });
   }
   while (entered < count) loop.run_ready();
   loop.end();
@@ -218,14 +205,14 @@ TEST_CASE("run_blocking: SIGTERM under run() stops the function through its toke
   const std::string answer = leat_test::run_in_child([] {
     std::atomic<bool> entered{false};
     std::atomic<bool> left{false};
-    const int code = leat::run([](std::atomic<bool>& e, std::atomic<bool>& l) -> task<> {
+    const int code = leat::run([&]() -> task<> {
       task_group group;
-      group.spawn([](std::atomic<bool>& flag) -> task<> {
-        while (!flag) co_await leat::sleep_for(1ms);
+      group.spawn([&]() -> task<> {
+        while (!entered) co_await leat::sleep_for(1ms);
         ::kill(::getpid(), SIGTERM);
-      }(e));
-      co_await run_blocking(stoppable{e, l});
-    }(entered, left));
+      });
+      co_await run_blocking(stoppable{entered, left});
+    });
     return std::to_string(code) + (left ? " left" : " running");
   });
   CHECK(answer.ends_with(" left"));
@@ -236,9 +223,8 @@ TEST_CASE("run_blocking: a child of fork destroys a loop with a function that ru
   std::atomic<bool> left{false};
   task_group group;
   std::optional<leat_test::embedded_loop> loop(std::in_place);
-  group.spawn_on(loop->get_scheduler(), [](std::atomic<bool>& e, std::atomic<bool>& l) -> task<> {
-    co_await run_blocking(stoppable{e, l});
-  }(entered, left));
+  group.spawn_on(loop->get_scheduler(),
+                 [&]() -> task<> { co_await run_blocking(stoppable{entered, left}); });
   run_until(*loop, entered);
   const std::string answer = leat_test::run_in_child([&] {
     ::alarm(60);
@@ -252,29 +238,25 @@ TEST_CASE("run_blocking: a child of fork destroys a loop with a function that ru
   CHECK(leat_test::is_cancelled(group));
 }
 
-TEST_CASE("run_blocking: a report of a group names a task whose function does not return") {
+LEAT_REAL_TIME_TEST(
+    "run_blocking: a report of a group names a task whose function does not return") {
   std::atomic<bool> open{false};
+  std::atomic<bool> entered{false};
+  const auto f = [&] {
+    entered = true;
+    while (!open) std::this_thread::sleep_for(50us);
+  };
+  const auto query = [&]() -> task<> { co_await run_blocking(f); };
+  task_group group;
+  group.spawn(query(), "query");
+  while (!entered) co_await leat::sleep_for(100us);
+  group.request_stop();
+  const auto [ec] = co_await leat::as_tuple(leat::with_timeout(group.join(), 5ms));
+  CHECK(ec == errc::deadline_exceeded);
   std::string text;
-  leat::block_on([](std::atomic<bool>& o, std::string& t) -> task<> {
-    std::atomic<bool> entered{false};
-    task_group group;
-    group.spawn(
-        [](std::atomic<bool>& e, std::atomic<bool>& flag) -> task<> {
-          const auto f = [&] {
-            e = true;
-            while (!flag) std::this_thread::sleep_for(50us);
-          };
-          co_await run_blocking(f);
-        }(entered, o),
-        "query");
-    while (!entered) co_await leat::sleep_for(100us);
-    group.request_stop();
-    const auto [ec] = co_await leat::as_tuple(leat::with_timeout(group.join(), 5ms));
-    CHECK(ec == errc::deadline_exceeded);
-    for (const auto& report : group.report()) t = report.name + ": " + report.position;
-    o = true;
-    co_await group.join();
-  }(open, text));
+  for (const auto& report : group.report()) text = report.name + ": " + report.position;
+  open = true;
+  co_await group.join();
   CAPTURE(text);
   CHECK(text.starts_with("query: run_blocking (running for 0."));
   CHECK(contains(text, ", asked to stop 0."));

@@ -28,10 +28,16 @@ struct gate {
     entered = true;
     while (!open) std::this_thread::sleep_for(50us);
   }
-  void wait_until_entered() const {
-    while (!entered) std::this_thread::sleep_for(50us);
-  }
 };
+
+// Occupies the only thread of a pool until the gate is open. Returns when the function has begun.
+task<> occupy(leat::blocking_pool& pool, gate& g, task_group& group) {
+  const auto block = [](leat::blocking_pool& p, gate& b) -> task<> {
+    co_await run_blocking(p, std::ref(b));
+  };
+  group.spawn(block(pool, g));
+  while (!g.entered) co_await leat::sleep_for(100us);
+}
 
 int wait_for_stop(std::stop_token stop) {
   while (!stop.stop_requested()) std::this_thread::sleep_for(50us);
@@ -93,24 +99,22 @@ LEAT_REAL_TIME_TEST("run_blocking: other tasks run while the function blocks") {
   CHECK(g.calls == 1);
 }
 
-TEST_CASE("run_blocking: a hundred functions complete on one thread of a pool") {
+LEAT_REAL_TIME_TEST("run_blocking: a hundred functions complete on one thread of a pool") {
   leat::blocking_pool pool({.threads = 1});
-  leat::block_on([](leat::blocking_pool& p) -> task<> {
-    std::atomic<int> running{0};
-    int sum = 0;
-    bool alone = true;
-    task_group group;
-    const auto add = [&](int i) -> task<> {
-      const auto f = [&running, i] { return running++ == 0 ? (running--, i) : -1'000'000; };
-      const int n = co_await run_blocking(p, f);
-      alone = alone && n >= 0;
-      sum += n;
-    };
-    for (int i = 0; i < 100; ++i) group.spawn(add(i));
-    co_await group.join();
-    CHECK(alone);
-    CHECK(sum == 99 * 100 / 2);
-  }(pool));
+  std::atomic<int> running{0};
+  int sum = 0;
+  bool alone = true;
+  task_group group;
+  const auto add = [&](int i) -> task<> {
+    const auto f = [&running, i] { return running++ == 0 ? (running--, i) : -1'000'000; };
+    const int n = co_await run_blocking(pool, f);
+    alone = alone && n >= 0;
+    sum += n;
+  };
+  for (int i = 0; i < 100; ++i) group.spawn(add(i));
+  co_await group.join();
+  CHECK(alone);
+  CHECK(sum == 99 * 100 / 2);
 }
 
 // --------------------------------------------------------------------------------- stop and limits
@@ -131,53 +135,42 @@ LEAT_REAL_TIME_TEST("run_blocking: after a stop, throws cancelled and does not c
   CHECK(error == "run_blocking: the function was not called: cancelled");
 }
 
-TEST_CASE("run_blocking: a stop withdraws a function that waits for a thread") {
+LEAT_REAL_TIME_TEST("run_blocking: a stop withdraws a function that waits for a thread") {
   leat::blocking_pool pool({.threads = 1});
-  leat::block_on([](leat::blocking_pool& p) -> task<> {
-    gate first;
-    gate second;
-    std::string error;
-    task_group blocked;
-    blocked.spawn([](leat::blocking_pool& b, gate& g) -> task<> {
-      co_await run_blocking(b, std::ref(g));
-    }(p, first));
-    while (!first.entered) co_await leat::sleep_for(100us);
-    task_group group;
-    group.spawn([](leat::blocking_pool& b, gate& g, std::string& e) -> task<> {
-      e = co_await message_of(run_blocking(b, std::ref(g)));
-    }(p, second, error));
-    co_await leat::sleep_for(1ms);
-    CHECK(p.statistics().waiting == 1);
-    group.request_stop();
-    co_await group.join();
-    CHECK(p.statistics().waiting == 0);
-    CHECK(error == "run_blocking: the function was not called: cancelled");
-    first.open = true;
-    co_await blocked.join();
-    CHECK(second.calls == 0);
-  }(pool));
+  gate first;
+  gate second;
+  std::string error;
+  task_group blocked;
+  co_await occupy(pool, first, blocked);
+  task_group group;
+  group.spawn(
+      [&]() -> task<> { error = co_await message_of(run_blocking(pool, std::ref(second))); });
+  co_await leat::sleep_for(1ms);
+  CHECK(pool.statistics().waiting == 1);
+  group.request_stop();
+  co_await group.join();
+  CHECK(pool.statistics().waiting == 0);
+  CHECK(error == "run_blocking: the function was not called: cancelled");
+  first.open = true;
+  co_await blocked.join();
+  CHECK(second.calls == 0);
 }
 
-TEST_CASE("run_blocking: a limit withdraws a function that waits for a thread") {
+LEAT_REAL_TIME_TEST("run_blocking: a limit withdraws a function that waits for a thread") {
   leat::blocking_pool pool({.threads = 1});
-  leat::block_on([](leat::blocking_pool& p) -> task<> {
-    gate first;
-    gate second;
-    task_group blocked;
-    blocked.spawn([](leat::blocking_pool& b, gate& g) -> task<> {
-      co_await run_blocking(b, std::ref(g));
-    }(p, first));
-    while (!first.entered) co_await leat::sleep_for(100us);
-    const std::string error =
-        co_await message_of(leat::with_timeout(run_blocking(p, std::ref(second)), 1ms));
-    CHECK(error.starts_with("run_blocking: the function was not called (limit of 1 ms at "));
-    const auto [ec] =
-        co_await leat::as_tuple(leat::with_timeout(run_blocking(p, std::ref(second)), 1ms));
-    CHECK(ec == errc::deadline_exceeded);
-    first.open = true;
-    co_await blocked.join();
-    CHECK(second.calls == 0);
-  }(pool));
+  gate first;
+  gate second;
+  task_group blocked;
+  co_await occupy(pool, first, blocked);
+  const std::string error =
+      co_await message_of(leat::with_timeout(run_blocking(pool, std::ref(second)), 1ms));
+  CHECK(error.starts_with("run_blocking: the function was not called (limit of 1 ms at "));
+  const auto [ec] =
+      co_await leat::as_tuple(leat::with_timeout(run_blocking(pool, std::ref(second)), 1ms));
+  CHECK(ec == errc::deadline_exceeded);
+  first.open = true;
+  co_await blocked.join();
+  CHECK(second.calls == 0);
 }
 
 /// Calls `end` on a thread after a limit has expired. Repeats this with a longer limit until the

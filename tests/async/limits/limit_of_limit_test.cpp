@@ -65,19 +65,16 @@ LEAT_TEST("with_timeout: a stop of the caller ends an operation with two limits"
         errc::cancelled);
 }
 
-TEST_CASE("with_timeout: an Asio operation under an idle limit and a drain") {
-  asio::io_context io;
-  leat_test::run_in(io, [](asio::io_context& context) -> task<> {
-    std::stop_source draining;
-    asio::steady_timer timer(context, 1h);
-    CHECK((co_await code_of(with_timeout(
-              with_stop(timer.async_wait(leat::use_task), draining.get_token()), 1ms))) ==
-          errc::deadline_exceeded);
-    draining.request_stop();
-    CHECK((co_await code_of(with_timeout(
-              with_stop(timer.async_wait(leat::use_task), draining.get_token()), 1h))) ==
-          errc::cancelled);
-  }(io));
+LEAT_ASIO_TEST("with_timeout: an Asio operation under an idle limit and a drain") {
+  std::stop_source draining;
+  asio::steady_timer timer(io, 1h);
+  CHECK((co_await code_of(with_timeout(
+            with_stop(timer.async_wait(leat::use_task), draining.get_token()), 1ms))) ==
+        errc::deadline_exceeded);
+  draining.request_stop();
+  CHECK((co_await code_of(
+            with_timeout(with_stop(timer.async_wait(leat::use_task), draining.get_token()), 1h))) ==
+        errc::cancelled);
 }
 
 LEAT_TEST("with_timeout: a function of run_blocking() under two limits") {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <exception>
+#include <thread>
 
 #include <asio.hpp>
 
@@ -55,6 +56,21 @@ struct handler_store {
   }
 };
 
+/// A wait for a timer that ignores its cancellation.
+inline auto wait_stubbornly(asio::steady_timer& t) {
+  return operation<void(std::error_code)>(
+      [&t](auto h) { t.async_wait([h = std::move(h)](std::error_code ec) mutable { h(ec); }); },
+      leat::use_task);
+}
+
+/// A context that a thread runs until the end of this object.
+struct context_on_thread {
+  ~context_on_thread() { work.reset(); }
+  asio::io_context io{};
+  asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
+  std::jthread thread{[this] { io.run(); }};
+};
+
 /// The code and the message of the exception that awaiting an operation throws.
 struct thrown {
   std::error_code code{};
@@ -72,6 +88,19 @@ task<thrown> failure_of(Operation operation) {
     co_return thrown{make_error_code(errc::unknown), e.what()};
   }
   co_return thrown{};
+}
+
+/// Awaits an operation that throws a partial_transfer with the code `expected`, and returns its
+/// number of bytes, or 0 if it throws none.
+template <class Operation>
+task<std::size_t> bytes_before_end(Operation operation, errc expected) {
+  try {
+    co_await operation;
+  } catch (const leat::partial_transfer& e) {
+    CHECK(e.code() == expected);
+    co_return e.bytes_transferred();
+  }
+  co_return 0;
 }
 
 /// Two connected sockets.

@@ -15,6 +15,7 @@
 namespace use_task_end_test {
 
 using leat::use_task;
+using leat_test::context_on_thread;
 using leat_test::failure_of;
 using leat_test::handler_store;
 using leat_test::operation;
@@ -44,31 +45,36 @@ struct waiting {
   }
 };
 
+// Destroys the loop of a task that waits.
+void check_end(task<> (*body)(waiting&)) {
+  waiting w;
+  w.spawn(body(w));
+  w.loop.run_ready();
+  w.end();
+}
+
 task<> wait_for_timer(waiting& w) {
   const witness gone(w.destroyed);
   asio::steady_timer t(w.loop.context(), 1h);
   co_await t.async_wait(use_task);
 }
+task<> wait_for_timer_of(waiting& w, context_on_thread& other) {
+  const witness gone(w.destroyed);
+  asio::steady_timer t(other.io, 1h);
+  co_await t.async_wait(use_task);
+}
 
 TEST_CASE("scheduler end: an Asio operation that was not started") {
-  waiting w;
-  w.spawn([](waiting& self) -> task<> {
+  check_end([](waiting& self) -> task<> {
     const witness gone(self.destroyed);
     asio::steady_timer t(self.loop.context(), 1h);
     auto unstarted = t.async_wait(use_task);
     co_await leat::sleep_for(1h);
     co_await unstarted;
-  }(w));
-  w.loop.run_ready();
-  w.end();
+  });
 }
 
-TEST_CASE("scheduler end: a task that waits for a timer of Asio") {
-  waiting w;
-  w.spawn(wait_for_timer(w));
-  w.loop.run_ready();
-  w.end();
-}
+TEST_CASE("scheduler end: a task that waits for a timer of Asio") { check_end(&wait_for_timer); }
 
 TEST_CASE("scheduler end: a task that waits for a socket, which is older than the scheduler") {
   waiting w;
@@ -104,8 +110,7 @@ TEST_CASE("scheduler end: more scopes than one pass finds, and a task that a des
       }(destroyed));
     }
   };
-  waiting w;
-  w.spawn([](waiting& self) -> task<> {
+  check_end([](waiting& self) -> task<> {
     const witness gone(self.destroyed);
     int later = 0;
     task_group old("old");
@@ -118,22 +123,17 @@ TEST_CASE("scheduler end: more scopes than one pass finds, and a task that a des
       }(old, later));
     }
     co_await leat::when_all(std::move(all));
-  }(w));
-  w.loop.run_ready();
-  w.end();
+  });
 }
 
 TEST_CASE("scheduler end: a task that waits for a composed operation") {
-  waiting w;
-  w.spawn([](waiting& self) -> task<> {
+  check_end([](waiting& self) -> task<> {
     const witness gone(self.destroyed);
     leat_test::socket_pair s(self.loop.context());
     std::array<char, 8> buffer{};
     co_await asio::async_write(s.b, asio::buffer("abc", 3), use_task);
     co_await asio::async_read(s.a, asio::buffer(buffer), use_task);
-  }(w));
-  w.loop.run_ready();
-  w.end();
+  });
 }
 
 TEST_CASE("scheduler end: a task that waits for an accept and one that waits for a resolver") {
@@ -157,12 +157,8 @@ TEST_CASE("scheduler end: an Asio operation in a select, alone and after another
     waiting w;
     w.spawn([](waiting& self, bool wins) -> task<> {
       const witness gone(self.destroyed);
-      // It ignores its cancellation.
       asio::steady_timer t(self.loop.context(), 1h);
-      auto stubborn = operation<void(std::error_code)>(
-          [&t](auto h) { t.async_wait([h = std::move(h)](std::error_code ec) mutable { h(ec); }); },
-          use_task);
-      co_await leat::select(std::move(stubborn), leat::sleep_for(wins ? 1us : 1h));
+      co_await leat::select(leat_test::wait_stubbornly(t), leat::sleep_for(wins ? 1us : 1h));
     }(w, has_winner));
     w.loop.run_ready();
     std::this_thread::sleep_for(1ms);
@@ -172,14 +168,11 @@ TEST_CASE("scheduler end: an Asio operation in a select, alone and after another
 }
 
 TEST_CASE("scheduler end: an Asio operation under a limit") {
-  waiting w;
-  w.spawn([](waiting& self) -> task<> {
+  check_end([](waiting& self) -> task<> {
     const witness gone(self.destroyed);
     asio::steady_timer t(self.loop.context(), 1h);
     co_await leat::with_timeout(t.async_wait(use_task), 1h);
-  }(w));
-  w.loop.run_ready();
-  w.end();
+  });
 }
 
 TEST_CASE("scheduler end: an Asio operation that was cancelled and has not ended") {
@@ -195,8 +188,7 @@ TEST_CASE("scheduler end: an Asio operation that was cancelled and has not ended
 }
 
 TEST_CASE("scheduler end: the frames that contain a pending operation end from the inside out") {
-  waiting w;
-  w.spawn([](waiting& self) -> task<> {
+  check_end([](waiting& self) -> task<> {
     const witness gone(self.destroyed);
     std::array<char, 8> buffer{};
     leat_test::socket_pair s(self.loop.context());
@@ -206,9 +198,7 @@ TEST_CASE("scheduler end: the frames that contain a pending operation end from t
     }(s.a, buffer));
     inner.spawn([]() -> task<> { co_await leat::sleep_for(1h); }());
     co_await inner.join();
-  }(w));
-  w.loop.run_ready();
-  w.end();
+  });
 }
 
 task<> wait_in(waiting& w, handler_store& store) {
@@ -239,20 +229,17 @@ TEST_CASE("scheduler end: an Asio operation that has lost to a stop is left to i
 }
 
 TEST_CASE("scheduler end: cancels an operation of another context that has lost to a stop") {
-  asio::io_context other;
-  auto work = asio::make_work_guard(other);
-  std::jthread thread([&] { other.run(); });
+  context_on_thread other;
   waiting w;
   std::stop_source source;
   w.spawn([](waiting& self, asio::io_context& far, std::stop_token stop) -> task<> {
     const witness gone(self.destroyed);
     asio::steady_timer t(far, 1h);
     co_await leat::with_stop(t.async_wait(use_task), std::move(stop));
-  }(w, other, source.get_token()));
+  }(w, other.io, source.get_token()));
   w.loop.run_ready();
   source.request_stop();
   w.end();
-  work.reset();
 }
 
 TEST_CASE("scheduler end: an operation that is complete and whose task has not resumed") {
@@ -274,18 +261,11 @@ TEST_CASE("scheduler end: an operation whose handler was destroyed before") {
 }
 
 TEST_CASE("scheduler end: waits for an operation of another context after cancelling it") {
-  asio::io_context other;
-  auto work = asio::make_work_guard(other);
-  std::jthread thread([&] { other.run(); });
+  context_on_thread other;
   waiting w;
-  w.spawn([](waiting& self, asio::io_context& far) -> task<> {
-    const witness gone(self.destroyed);
-    asio::steady_timer t(far, 1h);
-    co_await t.async_wait(use_task);
-  }(w, other));
+  w.spawn(wait_for_timer_of(w, other));
   w.loop.run_ready();
   w.end();
-  work.reset();
 }
 
 // A service with objects whose destructors use it, as sockets use theirs.
@@ -309,9 +289,7 @@ TEST_CASE("scheduler end: a task ends before a newer service of an object in its
     int& services;
     ~object() { services = counting_service::alive; }
   };
-  asio::io_context other;
-  auto work = asio::make_work_guard(other);
-  std::jthread thread([&] { other.run(); });
+  context_on_thread other;
   waiting w;
   int services = 0;
   w.spawn([](waiting& self, asio::io_context& far, int& alive) -> task<> {
@@ -320,28 +298,21 @@ TEST_CASE("scheduler end: a task ends before a newer service of an object in its
     const object last{alive};
     asio::steady_timer t(far, 1h);
     co_await t.async_wait(use_task);
-  }(w, other, services));
+  }(w, other.io, services));
   w.loop.run_ready();
   w.end();
   CHECK(services == 1);
   CHECK(counting_service::alive == 0);
-  work.reset();
 }
 
 // The end of the first task cancels the operation of the second one, whose handler the context then
 // destroys after all that it had to destroy before.
 TEST_CASE("scheduler end: a pinned task ends if the end of another one cancels its operation") {
-  asio::io_context other;
-  auto work = asio::make_work_guard(other);
-  std::jthread thread([&] { other.run(); });
+  context_on_thread other;
   waiting w;
   task_group newer;
   std::optional<asio::steady_timer> shared(std::in_place, w.loop.context(), 1h);
-  w.spawn([](waiting& self, asio::io_context& far) -> task<> {
-    const witness gone(self.destroyed);
-    asio::steady_timer t(far, 1h);
-    co_await t.async_wait(use_task);
-  }(w, other));
+  w.spawn(wait_for_timer_of(w, other));
   newer.spawn_on(w.loop.get_scheduler(),
                  [](auto& timer) -> task<> { co_await timer->async_wait(use_task); }(shared));
   newer.spawn_on(w.loop.get_scheduler(), [](auto& timer, asio::io_context& own) -> task<> {
@@ -356,13 +327,10 @@ TEST_CASE("scheduler end: a pinned task ends if the end of another one cancels i
   w.loop.run_ready();
   w.end();
   CHECK(leat_test::is_cancelled(newer));
-  work.reset();
 }
 
 TEST_CASE("embedded_scheduler: its end waits for an operation of an io_context") {
-  asio::io_context other;
-  auto work = asio::make_work_guard(other);
-  std::jthread thread([&] { other.run(); });
+  context_on_thread other;
   for (const bool in_select : {false, true}) {
     task_group group;
     leat_test::embedded_loop loop;
@@ -373,12 +341,11 @@ TEST_CASE("embedded_scheduler: its end waits for an operation of an io_context")
       } else {
         co_await t.async_wait(use_task);
       }
-    }(other, in_select));
+    }(other.io, in_select));
     loop.run_ready();
     loop.end();
     CHECK(leat_test::is_cancelled(group));
   }
-  work.reset();
 }
 
 TEST_CASE("use_task: the destruction of another context ends its operations as cancelled") {

@@ -3,24 +3,26 @@
 #include "leat/async/loop/use_task.hpp"
 
 #include <array>
-#include <sstream>
 #include <stop_token>
-#include <thread>
 #include <variant>
 
 #include <asio.hpp>
 
 #include "async/loop/asio_support.hpp"
+#include "support/dump.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
+#include "support/task_steps.hpp"
 
 namespace use_task_limits_test {
 
 using leat::use_task;
+using leat_test::bytes_before_end;
+using leat_test::dump;
 using leat_test::failure_of;
 using leat_test::operation;
-using leat_test::run_in;
 using leat_test::socket_pair;
+using leat_test::wait_stubbornly;
 using bytes = std::array<char, 8>;
 
 // ---- One operation and one limit.
@@ -56,14 +58,9 @@ LEAT_ASIO_TEST("with_timeout: the bytes that a cancelled async_read has read are
   socket_pair s(io);
   bytes buffer{};
   co_await asio::async_write(s.a, asio::buffer("abc", 3), use_task);
-  std::size_t moved = 0;
-  try {
-    co_await leat::with_timeout(asio::async_read(s.b, asio::buffer(buffer), use_task), 1ms);
-  } catch (const leat::partial_transfer& e) {
-    moved = e.bytes_transferred();
-    CHECK(e.code() == errc::deadline_exceeded);
-  }
-  CHECK(moved == 3);
+  CHECK(co_await bytes_before_end(
+            leat::with_timeout(asio::async_read(s.b, asio::buffer(buffer), use_task), 1ms),
+            errc::deadline_exceeded) == 3);
   co_await asio::async_write(s.a, asio::buffer("de", 2), use_task);
   const auto [ec, n] = co_await leat::as_tuple(
       leat::with_timeout(asio::async_read(s.b, asio::buffer(buffer), use_task), 1ms));
@@ -124,26 +121,17 @@ LEAT_ASIO_TEST("with_timeout: waits for an operation that ignores the cancellati
   CHECK(n == 7);
 }
 
-TEST_CASE("with_timeout: cancels operations of another context") {
-  asio::io_context io;
-  asio::io_context other;
-  auto work = asio::make_work_guard(other);
-  std::jthread thread([&] { other.run(); });
-  run_in(io, [](asio::io_context& far) -> task<> {
-    asio::steady_timer t(far, 1h);
-    const auto [ec] = co_await leat::as_tuple(leat::with_timeout(t.async_wait(use_task), 1ms));
-    CHECK(ec == errc::deadline_exceeded);
-  }(other));
-  work.reset();
+LEAT_ASIO_TEST("with_timeout: cancels operations of another context") {
+  leat_test::context_on_thread other;
+  asio::steady_timer t(other.io, 1h);
+  const auto [ec] = co_await leat::as_tuple(leat::with_timeout(t.async_wait(use_task), 1ms));
+  CHECK(ec == errc::deadline_exceeded);
 }
 
 LEAT_ASIO_TEST("with_stop: a stop cancels an Asio operation") {
   std::stop_source source;
   task_group group;
-  group.spawn([](std::stop_source& s) -> task<> {
-    co_await leat::sleep_for(1ms);
-    s.request_stop();
-  }(source));
+  group.spawn(task_steps::request_stop_after(source, 1ms));
   asio::steady_timer t(io, 1h);
   const auto error =
       co_await failure_of(leat::with_stop(t.async_wait(use_task), source.get_token()));
@@ -163,30 +151,21 @@ task<> read_until_stopped(asio::local::stream_protocol::socket& s, std::string& 
 LEAT_ASIO_TEST("use_task: a stop request during an operation cancels it") {
   socket_pair s(io);
   std::string what;
-  task_group group;
-  group.spawn(read_until_stopped(s.a, what));
-  co_await leat::sleep_for(1ms);
-  group.request_stop();
-  co_await group.join();
+  co_await task_steps::run_and_stop(read_until_stopped(s.a, what));
   CHECK(what.starts_with("async_receive"));
 }
 
 LEAT_ASIO_TEST("use_task: a stop takes effect at the next wait if the operation succeeds anyway") {
-  task_group group;
   int steps = 0;
-  group.spawn([](asio::io_context& c, int& n) -> task<> {
-    asio::steady_timer t(c, 20ms);
-    co_await operation<void(std::error_code)>(
-        [&t](auto h) { t.async_wait([h = std::move(h)](std::error_code ec) mutable { h(ec); }); },
-        use_task);
-    n = 1;
+  const auto body = [&]() -> task<> {
+    asio::steady_timer t(io, 20ms);
+    co_await wait_stubbornly(t);
+    steps = 1;
     const auto [ec] = co_await leat::as_tuple(t.async_wait(use_task));
     CHECK(ec == errc::cancelled);
-    n = 2;
-  }(io, steps));
-  co_await leat::sleep_for(1ms);
-  group.request_stop();
-  co_await group.join();
+    steps = 2;
+  };
+  co_await task_steps::run_and_stop(body());
   CHECK(steps == 2);
 }
 
@@ -209,30 +188,16 @@ LEAT_ASIO_TEST("select: the error of an Asio operation that has bytes wins over 
   socket_pair s(io);
   bytes buffer{};
   co_await asio::async_write(s.a, asio::buffer("abc", 3), use_task);
-  std::size_t moved = 0;
-  try {
-    co_await leat::select(leat::sleep_for(1ms),
-                          asio::async_read(s.b, asio::buffer(buffer), use_task));
-  } catch (const leat::partial_transfer& e) {
-    moved = e.bytes_transferred();
-    CHECK(e.code() == errc::cancelled);
-  }
-  CHECK(moved == 3);
+  CHECK(
+      co_await bytes_before_end(
+          leat::select(leat::sleep_for(1ms), asio::async_read(s.b, asio::buffer(buffer), use_task)),
+          errc::cancelled) == 3);
 }
 
 LEAT_ASIO_TEST("select: a stop of the task cancels the Asio operation") {
   asio::steady_timer t(io, 1h);
-  std::error_code code;
-  task_group group;
-  group.spawn([](asio::steady_timer& timer, std::error_code& out) -> task<> {
-    const auto [ec, done] =
-        co_await leat::as_tuple(leat::select(timer.async_wait(use_task), leat::sleep_for(1h)));
-    out = ec;
-  }(t, code));
-  co_await leat::sleep_for(1ms);
-  group.request_stop();
-  co_await group.join();
-  CHECK(code == errc::cancelled);
+  CHECK(co_await task_steps::code_of_stopped(
+            leat::select(t.async_wait(use_task), leat::sleep_for(1h))) == errc::cancelled);
 }
 
 LEAT_ASIO_TEST("select: a limit cancels an Asio operation, and its bytes are reported") {
@@ -245,15 +210,11 @@ LEAT_ASIO_TEST("select: a limit cancels an Asio operation, and its bytes are rep
   CHECK(error.code == errc::deadline_exceeded);
   CHECK(error.what.starts_with("async_read"));
   co_await asio::async_write(s.a, asio::buffer("abc", 3), use_task);
-  std::size_t moved = 0;
-  try {
-    co_await leat::select(leat::with_timeout(leat::with_stop(read(), source.get_token()), 1ms),
-                          leat::sleep_for(1h));
-  } catch (const leat::partial_transfer& e) {
-    moved = e.bytes_transferred();
-    CHECK(e.code() == errc::deadline_exceeded);
-  }
-  CHECK(moved == 3);
+  const auto limited = [&] {
+    return leat::with_timeout(leat::with_stop(read(), source.get_token()), 1ms);
+  };
+  CHECK(co_await bytes_before_end(leat::select(limited(), leat::sleep_for(1h)),
+                                  errc::deadline_exceeded) == 3);
   co_await asio::async_write(s.a, asio::buffer("de", 2), use_task);
   const auto done = co_await leat::select(
       leat::with_timeout(s.b.async_read_some(asio::buffer(buffer), use_task), 1h),
@@ -266,12 +227,6 @@ LEAT_ASIO_TEST("select: a limit cancels an Asio operation, and its bytes are rep
 }
 
 // ---- Dumps.
-
-std::string dump() {
-  std::ostringstream out;
-  leat::dump(out);
-  return std::move(out).str();
-}
 
 LEAT_ASIO_TEST("use_task: a dump names the operation and its source location") {
   asio::ip::tcp::acceptor acceptor(io, {asio::ip::make_address("127.0.0.1"), 0});
@@ -305,15 +260,8 @@ LEAT_ASIO_TEST("use_task: a dump names the operation and its source location") {
 LEAT_ASIO_TEST("use_task: a dump shows that an operation was cancelled and has not ended") {
   asio::steady_timer t(io, 1h);
   task_group group("all");
-  group.spawn(
-      [](asio::steady_timer& timer) -> task<> {
-        co_await operation<void(std::error_code)>(
-            [&timer](auto h) {
-              timer.async_wait([h = std::move(h)](std::error_code ec) mutable { h(ec); });
-            },
-            use_task);
-      }(t),
-      "stubborn");
+  group.spawn([](asio::steady_timer& timer) -> task<> { co_await wait_stubbornly(timer); }(t),
+              "stubborn");
   co_await leat::sleep_for(1ms);
   group.request_stop();
   co_await leat::sleep_for(1ms);

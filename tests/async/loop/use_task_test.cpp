@@ -16,7 +16,6 @@ namespace use_task_test {
 using leat::use_task;
 using leat_test::failure_of;
 using leat_test::operation;
-using leat_test::run_in;
 
 // ---- Completion signatures.
 
@@ -273,27 +272,21 @@ LEAT_ASIO_TEST("use_task: the task resumes on its scheduler, whichever thread ca
 
 // ---- Operations of Asio.
 
-TEST_CASE("use_task: awaits timers of other contexts, of a strand and of a thread pool") {
-  asio::io_context io;
-  asio::io_context other;
-  auto work = asio::make_work_guard(other);
-  std::jthread thread([&] { other.run(); });
-  run_in(io, [](asio::io_context& ctx, asio::io_context& far) -> task<> {
-    const auto here = [&] { return leat::scheduler::current() == &leat::get_scheduler(ctx); };
-    asio::steady_timer elsewhere(far, 1ms);
-    co_await elsewhere.async_wait(use_task);
-    CHECK(here());
-    asio::thread_pool pool(1);
-    asio::steady_timer in_pool(pool, 1ms);
-    co_await in_pool.async_wait(use_task);
-    CHECK(here());
-    asio::steady_timer on_strand(asio::make_strand(ctx), 1ms);
-    co_await on_strand.async_wait(use_task);
-    CHECK(here());
-    co_await asio::post(ctx, use_task);
-    CHECK(here());
-  }(io, other));
-  work.reset();
+LEAT_ASIO_TEST("use_task: awaits timers of other contexts, of a strand and of a thread pool") {
+  leat_test::context_on_thread other;
+  const auto here = [&] { return leat::scheduler::current() == &leat::get_scheduler(io); };
+  asio::steady_timer elsewhere(other.io, 1ms);
+  co_await elsewhere.async_wait(use_task);
+  CHECK(here());
+  asio::thread_pool pool(1);
+  asio::steady_timer in_pool(pool, 1ms);
+  co_await in_pool.async_wait(use_task);
+  CHECK(here());
+  asio::steady_timer on_strand(asio::make_strand(io), 1ms);
+  co_await on_strand.async_wait(use_task);
+  CHECK(here());
+  co_await asio::post(io, use_task);
+  CHECK(here());
 }
 
 LEAT_ASIO_TEST("use_task: awaits coroutines and composed operations of Asio") {
@@ -320,43 +313,37 @@ LEAT_ASIO_TEST("use_task: awaits coroutines and composed operations of Asio") {
   CHECK(count == 4);
 }
 
-TEST_CASE("use_task: resolves, connects, accepts, reads and writes") {
+LEAT_ASIO_TEST("use_task: resolves, connects, accepts, reads and writes") {
   using asio::ip::tcp;
-  asio::io_context io;
-  run_in(io, [](asio::io_context& ctx) -> task<> {
-    tcp::acceptor acceptor(ctx, {asio::ip::make_address("127.0.0.1"), 0});
-    task_group server;
-    server.spawn([](tcp::acceptor& a) -> task<> {
-      tcp::socket s = co_await a.async_accept(use_task);
-      std::string text;
-      const std::size_t n =
-          co_await asio::async_read_until(s, asio::dynamic_buffer(text), '\n', use_task);
-      co_await asio::async_write(s, asio::buffer(text, n), use_task);
-    }(acceptor));
-    tcp::resolver resolver(ctx);
-    const auto found = co_await resolver.async_resolve(
-        "127.0.0.1", std::to_string(acceptor.local_endpoint().port()), use_task);
-    tcp::socket s(ctx);
-    co_await asio::async_connect(s, found, use_task);
-    co_await asio::async_write(s, asio::buffer("hello\n", 6), use_task);
-    std::array<char, 6> reply{};
-    CHECK(co_await asio::async_read(s, asio::buffer(reply), use_task) == 6);
-    co_await server.join();
-    const auto error = co_await failure_of(s.async_read_some(asio::buffer(reply), use_task));
-    CHECK(error.code == asio::error::eof);
-    CHECK(error.what.starts_with("async_receive: End of file"));
-  }(io));
+  tcp::acceptor acceptor(io, {asio::ip::make_address("127.0.0.1"), 0});
+  task_group server;
+  server.spawn([](tcp::acceptor& a) -> task<> {
+    tcp::socket s = co_await a.async_accept(use_task);
+    std::string text;
+    const std::size_t n =
+        co_await asio::async_read_until(s, asio::dynamic_buffer(text), '\n', use_task);
+    co_await asio::async_write(s, asio::buffer(text, n), use_task);
+  }(acceptor));
+  tcp::resolver resolver(io);
+  const auto found = co_await resolver.async_resolve(
+      "127.0.0.1", std::to_string(acceptor.local_endpoint().port()), use_task);
+  tcp::socket s(io);
+  co_await asio::async_connect(s, found, use_task);
+  co_await asio::async_write(s, asio::buffer("hello\n", 6), use_task);
+  std::array<char, 6> reply{};
+  CHECK(co_await asio::async_read(s, asio::buffer(reply), use_task) == 6);
+  co_await server.join();
+  const auto error = co_await failure_of(s.async_read_some(asio::buffer(reply), use_task));
+  CHECK(error.code == asio::error::eof);
+  CHECK(error.what.starts_with("async_receive: End of file"));
 }
 
-TEST_CASE("use_task: is the default token of an adapted I/O object") {
+LEAT_ASIO_TEST("use_task: is the default token of an adapted I/O object") {
   using timer = leat::use_task_t::as_default_on_t<asio::steady_timer>;
-  asio::io_context io;
-  run_in(io, [](asio::io_context& ctx) -> task<> {
-    timer t(ctx, 1ms);
-    co_await t.async_wait();
-    auto adapted = use_task.as_default_on(asio::steady_timer(ctx, 1ms));
-    co_await adapted.async_wait();
-  }(io));
+  timer t(io, 1ms);
+  co_await t.async_wait();
+  auto adapted = use_task.as_default_on(asio::steady_timer(io, 1ms));
+  co_await adapted.async_wait();
 }
 
 LEAT_ASIO_TEST("use_task: an operation that other code cancels fails with Asio's code") {
