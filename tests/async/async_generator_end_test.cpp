@@ -4,21 +4,13 @@
 
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
+#include "support/task_steps.hpp"
 
 namespace async_generator_end_test {
 
 using leat::async_generator;
-using leat_test::asio_loop;
-using leat_test::embedded_loop;
-
-// Counts the bodies that are alive.
-struct counted {
-  explicit counted(int& n) noexcept : count(n) { ++count; }
-  counted(const counted&) = delete;
-  counted& operator=(const counted&) = delete;
-  ~counted() { --count; }
-  int& count;
-};
+using leat_test::counted;
+using task_steps::run_and_stop;
 
 async_generator<int> slow_count(int& bodies, leat::duration pause = 1s) {
   const counted c(bodies);
@@ -70,10 +62,6 @@ LEAT_LOOP_TEST("async_generator: a loop may end between a value and the task tha
 
 task<> read_one(async_generator<int>& all) { static_cast<void>(co_await all.next()); }
 
-task<leat_test::outcome> outcome_of_next(async_generator<int>& all) {
-  co_return co_await outcome_of(read_one(all));
-}
-
 // --------------------------------------------------------------------------------- destroyed
 
 LEAT_TEST("async_generator: destroyed before its start, it destroys its arguments") {
@@ -124,26 +112,17 @@ LEAT_TEST("async_generator: a stop ends the wait in the body, and each later nex
   int bodies = 0;
   auto all = slow_count(bodies, 1h);
   std::vector<int> values;
-  task_group group;
-  group.spawn(read_all(all, values));
-  co_await leat::sleep_for(1s);
+  co_await run_and_stop(read_all(all, values));
   CHECK(values == std::vector<int>{1});
-  group.request_stop();
-  co_await group.join();
   CHECK(bodies == 0);
-  const leat_test::outcome later = co_await outcome_of_next(all);
-  CHECK(later.code == errc::cancelled);
+  CHECK(co_await code_of(all.next()) == errc::cancelled);
 }
 
 LEAT_TEST("async_generator: a body that catches a stop can yield another value") {
   int bodies = 0;
   auto all = yield_after_stop(bodies);
   std::vector<int> values;
-  task_group group;
-  group.spawn(read_all(all, values));
-  co_await leat::sleep_for(1s);
-  group.request_stop();
-  co_await group.join();
+  co_await run_and_stop(read_all(all, values));
   CHECK(values == std::vector<int>{100, 101});
 }
 
@@ -157,20 +136,15 @@ LEAT_TEST("async_generator: with_timeout() returns a value that arrives in time"
   }
 }
 
-task<> read_with_timeout(async_generator<int>& all) {
-  static_cast<void>(co_await leat::with_timeout(all.next(), 2s));
-}
-
 LEAT_TEST("async_generator: a limit that expires ends the generator") {
   int bodies = 0;
   auto all = slow_count(bodies, 1h);
   CHECK(co_await all.next() == 1);
-  const leat_test::outcome expired = co_await outcome_of(read_with_timeout(all));
-  CHECK(expired.code == errc::deadline_exceeded);
-  CHECK(contains(expired.text, "sleep"));
+  const std::string expired =
+      co_await message_of(leat::with_timeout(all.next(), 2s), errc::deadline_exceeded);
+  CHECK(contains(expired, "sleep"));
   CHECK(bodies == 0);
-  const leat_test::outcome later = co_await outcome_of_next(all);
-  CHECK(later.code == errc::cancelled);
+  CHECK(co_await code_of(all.next()) == errc::cancelled);
 }
 
 LEAT_TEST("async_generator: a value that is yielded despite an expired limit is returned") {
@@ -192,8 +166,7 @@ LEAT_TEST("async_generator: select() accepts next() next to other operations") {
   auto third = co_await leat::select(all.next(), leat::sleep_for(1ms));
   CHECK(third.index() == 1);
   CHECK(bodies == 0);
-  const leat_test::outcome later = co_await outcome_of_next(all);
-  CHECK(later.code == errc::cancelled);
+  CHECK(co_await code_of(all.next()) == errc::cancelled);
 }
 
 // ---------------------------------------------------------------------------------- misuse
@@ -268,9 +241,8 @@ template <class F>
 std::string abort_message_before_turn(F f) {
   return leat_test::abort_message([&f] {
     leat::block_on([](F& g) -> task<> {
-      std::optional all([]() -> async_generator<int> {
-        for (int i = 0;; ++i) co_yield i;
-      }());
+      int bodies = 0;
+      std::optional all(count_quickly(bodies));
       int received = 0;
       task_group group;
       group.spawn([](async_generator<int>& from, int& n) -> task<> {
@@ -330,23 +302,23 @@ task<> in_group(int& bodies) {
   co_await group.join();
 }
 // The generator does not outlive its reader, which is an error in a program that continues.
-task<> in_sibling(int& bodies) {
+task<> read_sibling(async_generator<int> all) {
   static async_generator<int>* shared = nullptr;
-  const auto own = [](int& n) -> task<> {
-    auto all = slow_count(n, 1h);
-    shared = &all;
+  const auto own = [](async_generator<int> owned) -> task<> {
+    shared = &owned;
     co_await leat::sleep_for(1h);
   };
   const auto read = []() -> task<> {
     co_await leat::this_task::yield();
-    std::vector<int> values;
-    co_await read_all(*shared, values);
+    while (co_await shared->next()) {
+    }
   };
   task_group group;
   group.spawn(read());
-  group.spawn(own(bodies));
+  group.spawn(own(std::move(all)));
   co_await group.join();
 }
+task<> in_sibling(int& bodies) { return read_sibling(slow_count(bodies, 1h)); }
 task<> under_timeout(int& bodies) {
   auto all = slow_count(bodies, 1h);
   while (co_await leat::with_timeout(all.next(), 10h)) {
@@ -363,32 +335,12 @@ task<> stopped_by_timeout(int& bodies) {
 }
 
 // A generator that never waits: its reader has received a value, but other tasks run first.
-async_generator<int> fast_count(int& bodies) {
-  const counted c(bodies);
-  for (int i = 1;; ++i) co_yield i;
-}
 task<> own_and_read_fast(int& bodies) {
-  auto all = fast_count(bodies);
+  auto all = count_quickly(bodies);
   while (co_await all.next()) {
   }
 }
-task<> read_fast_sibling(int& bodies) {
-  static async_generator<int>* shared = nullptr;
-  const auto own = [](int& n) -> task<> {
-    auto all = fast_count(n);
-    shared = &all;
-    co_await leat::sleep_for(1h);
-  };
-  const auto read = []() -> task<> {
-    co_await leat::this_task::yield();
-    while (co_await shared->next()) {
-    }
-  };
-  task_group group;
-  group.spawn(read());
-  group.spawn(own(bodies));
-  co_await group.join();
-}
+task<> read_fast_sibling(int& bodies) { return read_sibling(count_quickly(bodies)); }
 
 const leat_test::scenario scenarios[] = {
     {"generator in the task that awaits next()", own_and_read},

@@ -195,20 +195,15 @@ async_generator<int> slow_count(int n) {
   }
 }
 
-task<int> later(int n) {
-  co_await leat::sleep_for(1s);
-  co_return n;
-}
-
 async_generator<int> awaits_everything() {
-  co_yield co_await later(1);
-  const auto [a, b] = co_await leat::when_all(later(2), later(3));
+  co_yield co_await value_after(1, 1s);
+  const auto [a, b] = co_await leat::when_all(value_after(2, 1s), value_after(3, 1s));
   co_yield a;
   co_yield b;
-  auto won = co_await leat::select(later(4), leat::sleep_for(1h));
+  auto won = co_await leat::select(value_after(4, 1s), leat::sleep_for(1h));
   co_yield std::get<0>(won);
   task_group group;
-  group.spawn([]() -> task<> { co_await leat::sleep_for(1s); });
+  group.spawn(task_steps::sleep(1s));
   co_await group.join();
   auto inner = slow_count(2);
   while (const auto v = co_await inner.next()) co_yield *v + 4;
@@ -345,7 +340,7 @@ LEAT_TEST("async_generator: the body may catch the error of a nested generator")
     } catch (const leat::failure& e) {
       error = e.what();
     }
-    co_yield static_cast<int>(error.size());
+    co_yield static_cast<int>(error.size());  // of "after 1: out of range"
   };
   const std::vector<int> values = co_await collect(body());
   CHECK(values == std::vector<int>{1, 21});

@@ -71,6 +71,15 @@ inline bool is_cancelled(leat::task_group& group) {
   return false;
 }
 
+/// An object of a frame, which counts the objects of its kind that are alive.
+struct counted {
+  explicit counted(int& n) noexcept : count(n) { ++count; }
+  counted(const counted&) = delete;
+  counted& operator=(const counted&) = delete;
+  ~counted() { --count; }
+  int& count;
+};
+
 /// A task that owns some objects, which it counts.
 struct scenario {
   const char* name;

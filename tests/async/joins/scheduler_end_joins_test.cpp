@@ -6,17 +6,7 @@
 
 namespace scheduler_end_joins_test {
 
-using leat_test::asio_loop;
-using leat_test::embedded_loop;
-
-// Counts the frames that are alive.
-struct counted {
-  explicit counted(int& n) noexcept : count(n) { ++count; }
-  counted(const counted&) = delete;
-  counted& operator=(const counted&) = delete;
-  ~counted() { --count; }
-  int& count;
-};
+using leat_test::counted;
 
 task<int> sleep_long(int& frames) {
   const counted c(frames);

@@ -29,12 +29,7 @@ TEST_CASE("embedded_scheduler: closes its descriptors, also if its construction 
   for (rlim_t n = 0; n < 3; ++n) {
     const rlimit few{static_cast<rlim_t>(first_free) + n, limit.rlim_max};
     REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
-    std::error_code code;
-    try {
-      const embedded_scheduler s;
-    } catch (const leat::failure& e) {
-      code = e.code();
-    }
+    const std::error_code code = code_of([] { const embedded_scheduler s; });
     REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
     CHECK(code == errc::resource_exhausted);
   }

@@ -48,6 +48,13 @@ foreign_coroutine run_in_handler(asio::io_context& io, F f) {
   return started;
 }
 
+/// Awaits what `body` returns, in a coroutine that a handler of `io` starts. Returns its report.
+report report_of(asio::io_context& io, auto body) {
+  report r;
+  run_in_handler(io, [&] { return start(body, r); }).handle.destroy();
+  return r;
+}
+
 // A wait that cannot start.
 class failing_wait : public leat::wait_operation {
  public:
@@ -87,9 +94,8 @@ TEST_CASE("foreign coroutine: an operation in a handler starts and resumes on th
   asio::io_context io;
   leat::scheduler& sched = leat::get_scheduler(io);
   const auto check = [&](auto body) {
-    report r;
     io.restart();
-    run_in_handler(io, [&] { return start(body, r); }).handle.destroy();
+    const report r = report_of(io, body);
     CHECK(r.text == "ended");
     CHECK(r.on == &sched);
   };
@@ -130,18 +136,14 @@ TEST_CASE("foreign coroutine: a value and an error of a task reach a handler's c
 TEST_CASE("foreign coroutine: a limit ends an operation that a handler has started") {
   asio::io_context io;
   static_cast<void>(leat::get_scheduler(io));
-  report r;
   const auto body = [](report&) { return leat::with_timeout(leat::sleep_for(1h), 1ms); };
-  run_in_handler(io, [&] { return start(body, r); }).handle.destroy();
-  CHECK(contains(r.text, "timed out without effect"));
+  CHECK(contains(report_of(io, body).text, "timed out without effect"));
 }
 
 TEST_CASE("foreign coroutine: an exception at a start that was posted reaches the co_await") {
   asio::io_context io;
   leat::scheduler& sched = leat::get_scheduler(io);
-  report r;
-  const auto body = [](report&) { return failing_wait(); };
-  run_in_handler(io, [&] { return start(body, r); }).handle.destroy();
+  const report r = report_of(io, [](report&) { return failing_wait(); });
   CHECK(r.text == "cannot start");
   CHECK(r.on == &sched);
 }
@@ -150,14 +152,12 @@ TEST_CASE("foreign coroutine: run() does not return while a coroutine waits") {
   asio::io_context io;
   static_cast<void>(leat::get_scheduler(io));
   std::stop_source stop;
-  report r;
   const auto body = [&](report&) { return leat::wait_for_stop(stop.get_token()); };
   std::jthread later([&] {
     std::this_thread::sleep_for(5ms);
     stop.request_stop();
   });
-  run_in_handler(io, [&] { return start(body, r); }).handle.destroy();
-  CHECK(r.text == "ended");
+  CHECK(report_of(io, body).text == "ended");
 }
 
 TEST_CASE("foreign coroutine: a coroutine that is destroyed no longer keeps run() from returning") {
@@ -232,9 +232,7 @@ TEST_CASE("foreign coroutine: an Asio operation with use_task starts in a handle
   asio::io_context io;
   leat::scheduler& sched = leat::get_scheduler(io);
   asio::steady_timer timer(io, 1ms);
-  report r;
-  const auto body = [&](report&) { return timer.async_wait(leat::use_task); };
-  run_in_handler(io, [&] { return start(body, r); }).handle.destroy();
+  const report r = report_of(io, [&](report&) { return timer.async_wait(leat::use_task); });
   CHECK(r.text == "ended");
   CHECK(r.on == &sched);
 }
@@ -245,9 +243,8 @@ constexpr auto no_scheduler = "on a thread without a scheduler: co_await leat::r
 
 TEST_CASE("foreign coroutine: without a scheduler, co_await throws failed_precondition") {
   const auto check = [](auto body) {
-    report in_handler;
     asio::io_context io;
-    run_in_handler(io, [&] { return start(body, in_handler); }).handle.destroy();
+    const report in_handler = report_of(io, body);
     CHECK(contains(in_handler.text, no_scheduler));
     CHECK(contains(in_handler.text, "call leat::get_scheduler(io)"));
 

@@ -65,13 +65,8 @@ TEST_CASE("runtime: next_scheduler() returns each scheduler equally often to man
 }
 
 TEST_CASE("runtime: rejects 0 threads") {
-  try {
-    runtime rt({.threads = 0});
-    FAIL("made");
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == errc::invalid_argument);
-    CHECK_THAT(e.what(), Catch::StartsWith("runtime_options::threads is 0: use 1 or more"));
-  }
+  CHECK_THAT(refusal([] { const runtime rt({.threads = 0}); }),
+             Catch::StartsWith("runtime_options::threads is 0: use 1 or more"));
 }
 
 // Returns the error for a thread that cannot be started. With `room_for_one`, memory remains for

@@ -122,18 +122,15 @@ TEST_CASE("stop_on_signal: the end of a signal_set takes no signal from the guar
 TEST_CASE("stop_on_signal: the second signal has its default effect after the signal_set") {
   const auto run = [](bool clears) {
     return run_in_child([clears] {
-      std::string told;
-      leat::block_on([](bool without_set, std::string& out) -> task<> {
+      return leat::block_on([](bool without_set) -> task<std::string> {
         task_group group("g");
         const stop_on_signal guard(group, {SIGTERM});
         other_set set(SIGTERM);
         ::raise(SIGTERM);
         if (without_set) set.clear();
         ::raise(SIGTERM);
-        out = std::to_string(set.received());
-        co_return;
-      }(clears, told));
-      return told;
+        co_return std::to_string(set.received());
+      }(clears));
     });
   };
   CHECK(run(false) == "2");
@@ -155,8 +152,7 @@ TEST_CASE("stop_on_signal: a signal that a signal_set has received is not raised
 
 TEST_CASE("stop_on_signal: in a child of fork(), only the signal_set receives the signal") {
   CHECK(run_in_child([] {
-          std::string told;
-          leat::block_on([](std::string& out) -> task<> {
+          return leat::block_on([]() -> task<std::string> {
             task_group group("g");
             const stop_on_signal guard(group, {SIGTERM});
             other_set set(SIGTERM);
@@ -171,10 +167,9 @@ TEST_CASE("stop_on_signal: in a child of fork(), only the signal_set receives th
             int status = 0;
             ::waitpid(child, &status, 0);
             co_await leat::sleep_for(1ms);
-            out = std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : -1) + ' ' +
-                  std::to_string(guard.signal()) + ' ' + std::to_string(set.received());
-          }(told));
-          return told;
+            co_return std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : -1) + ' ' +
+                std::to_string(guard.signal()) + ' ' + std::to_string(set.received());
+          }());
         }) == "10 0 0");
 }
 

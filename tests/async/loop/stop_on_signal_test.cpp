@@ -30,67 +30,50 @@ struct sigaction action_of(int signal) {
 
 void ignore_all(int) {}
 
-// Stops a group by `signal` and stores the number of the signal that its guard received.
-task<> stop_a_group(int signal, std::string& told) {
-  task_group group("sleepers");
-  const stop_on_signal guard(group, {SIGINT, SIGTERM, SIGHUP});
-  group.spawn(sleep_long());
-  ::raise(signal);
-  co_await group.join();
-  told = std::to_string(guard.signal());
+// Runs the task that `body` returns in a child process. Returns the text of the task, or the signal
+// that ended the child.
+template <class Body>
+std::string told_in_child(Body body) {
+  return run_in_child([&] { return leat::block_on(body()); });
 }
 
 TEST_CASE("stop_on_signal: when a signal arrives, the tasks of the group are cancelled") {
-  CHECK(run_in_child([] {
-          std::string told;
-          leat::block_on(stop_a_group(SIGTERM, told));
-          return told;
+  CHECK(told_in_child([]() -> task<std::string> {
+          task_group group("sleepers");
+          const stop_on_signal guard(group, {SIGINT, SIGTERM, SIGHUP});
+          group.spawn(sleep_long());
+          ::raise(SIGTERM);
+          co_await group.join();
+          co_return std::to_string(guard.signal());
         }) == std::to_string(SIGTERM));
 }
 
 TEST_CASE("stop_on_signal: when another thread receives the signal, the group is stopped") {
-  CHECK(run_in_child([] {
-          std::string told;
-          leat::block_on([](std::string& out) -> task<> {
-            task_group group("sleepers");
-            const stop_on_signal guard(group);
-            group.spawn(sleep_long());
-            std::thread other([] {
-              std::this_thread::sleep_for(5ms);
-              ::raise(SIGINT);
-            });
-            co_await group.join();
-            other.join();
-            out = std::to_string(guard.signal());
-          }(told));
-          return told;
+  CHECK(told_in_child([]() -> task<std::string> {
+          task_group group("sleepers");
+          const stop_on_signal guard(group);
+          group.spawn(sleep_long());
+          std::thread other([] {
+            std::this_thread::sleep_for(5ms);
+            ::raise(SIGINT);
+          });
+          co_await group.join();
+          other.join();
+          co_return std::to_string(guard.signal());
         }) == std::to_string(SIGINT));
 }
 
-TEST_CASE("stop_on_signal: the second signal has its default effect") {
-  CHECK(run_in_child([]() -> std::string {
-          leat::block_on([]() -> task<> {
+TEST_CASE("stop_on_signal: the second signal, of any kind, has its default effect") {
+  for (const int second : {SIGTERM, SIGINT}) {
+    CHECK(told_in_child([second]() -> task<std::string> {
             task_group group("sleepers");
             const stop_on_signal guard(group);
             ::raise(SIGTERM);
-            ::raise(SIGTERM);
+            ::raise(second);
             co_await group.join();
-          }());
-          return "survived";
-        }) == "signal " + std::to_string(SIGTERM));
-}
-
-TEST_CASE("stop_on_signal: a second signal of another kind has its default effect") {
-  CHECK(run_in_child([]() -> std::string {
-          leat::block_on([]() -> task<> {
-            task_group group("sleepers");
-            const stop_on_signal guard(group);
-            ::raise(SIGTERM);
-            ::raise(SIGINT);
-            co_await group.join();
-          }());
-          return "survived";
-        }) == "signal " + std::to_string(SIGINT));
+            co_return "survived";
+          }) == "signal " + std::to_string(second));
+  }
 }
 
 TEST_CASE("stop_on_signal: a signal that the program has not seen has its effect after the guard") {
@@ -122,21 +105,19 @@ TEST_CASE("stop_on_signal: a signal that the program has not seen has its effect
 
 TEST_CASE("stop_on_signal: a signal that the program has seen has no effect after the guard") {
   const auto run = [](bool asks) {
-    return run_in_child([asks] {
-      leat::block_on([](bool by_asking) -> task<> {
-        task_group other("other");
-        const stop_on_signal second(other, {SIGTERM});  // has received it too
-        task_group job("job");
-        const stop_on_signal guard(job);
-        job.spawn(sleep_long());
-        ::raise(SIGTERM);
-        if (by_asking) {
-          static_cast<void>(guard.signal());
-          job.request_stop();
-        }
-        co_await job.join();
-      }(asks));
-      return std::string("survived");
+    return told_in_child([asks]() -> task<std::string> {
+      task_group other("other");
+      const stop_on_signal second(other, {SIGTERM});  // has received it too
+      task_group job("job");
+      const stop_on_signal guard(job);
+      job.spawn(sleep_long());
+      ::raise(SIGTERM);
+      if (asks) {
+        static_cast<void>(guard.signal());
+        job.request_stop();
+      }
+      co_await job.join();
+      co_return "survived";
     });
   };
   CHECK(run(true) == "survived");
@@ -145,22 +126,18 @@ TEST_CASE("stop_on_signal: a signal that the program has seen has no effect afte
 
 TEST_CASE("stop_on_signal: a signal stops the scopes of two guards, and the next is default") {
   const auto run = [](bool second) {
-    return run_in_child([second] {
-      std::string told;
-      leat::block_on([](bool again, std::string& out) -> task<> {
-        task_group one("one");
-        task_group two("two");
-        const stop_on_signal first(one, {SIGTERM});
-        const stop_on_signal other(two, {SIGTERM, SIGINT});
-        one.spawn(sleep_long());
-        two.spawn(sleep_long());
-        ::raise(SIGTERM);
-        if (again) ::raise(SIGTERM);
-        co_await one.join();
-        co_await two.join();
-        out = std::to_string(first.signal()) + ' ' + std::to_string(other.signal());
-      }(second, told));
-      return told;
+    return told_in_child([second]() -> task<std::string> {
+      task_group one("one");
+      task_group two("two");
+      const stop_on_signal first(one, {SIGTERM});
+      const stop_on_signal other(two, {SIGTERM, SIGINT});
+      one.spawn(sleep_long());
+      two.spawn(sleep_long());
+      ::raise(SIGTERM);
+      if (second) ::raise(SIGTERM);
+      co_await one.join();
+      co_await two.join();
+      co_return std::to_string(first.signal()) + ' ' + std::to_string(other.signal());
     });
   };
   CHECK(run(false) == std::to_string(SIGTERM) + ' ' + std::to_string(SIGTERM));
@@ -202,40 +179,35 @@ TEST_CASE("stop_on_signal: a handler that other code installed in the meantime s
 TEST_CASE("stop_on_signal: a signal that the parent process ignored stays ignored") {
   CHECK(run_in_child([]() -> std::string {
           std::signal(SIGHUP, SIG_IGN);  // as nohup does
-          std::string told;
-          leat::block_on([](std::string& out) -> task<> {
+          return leat::block_on([]() -> task<std::string> {
             task_group group("g");
+            std::string told;
             {
               const stop_on_signal guard(group, {SIGHUP, SIGTERM});
               ::raise(SIGHUP);
               ::raise(SIGHUP);
-              out = std::to_string(guard.signal());
+              told = std::to_string(guard.signal());
             }
-            if (action_of(SIGHUP).sa_handler != SIG_IGN) out += " no longer ignored";
-            co_return;
-          }(told));
-          return told;
+            if (action_of(SIGHUP).sa_handler != SIG_IGN) told += " no longer ignored";
+            co_return told;
+          }());
         }) == "0");
 }
 
 TEST_CASE("stop_on_signal: a child of fork() is terminated and its parent continues") {
-  CHECK(run_in_child([] {
-          std::string told;
-          leat::block_on([](std::string& out) -> task<> {
-            task_group group("g");
-            const stop_on_signal guard(group);
-            const pid_t child = ::fork();
-            if (child == 0) {
-              ::raise(SIGTERM);
-              std::_Exit(1);
-            }
-            int status = 0;
-            ::waitpid(child, &status, 0);
-            co_await leat::sleep_for(1ms);
-            out = std::to_string(WIFSIGNALED(status) ? WTERMSIG(status) : 0) + ' ' +
-                  std::to_string(guard.signal()) + (group.stop_requested() ? " stopped" : "");
-          }(told));
-          return told;
+  CHECK(told_in_child([]() -> task<std::string> {
+          task_group group("g");
+          const stop_on_signal guard(group);
+          const pid_t child = ::fork();
+          if (child == 0) {
+            ::raise(SIGTERM);
+            std::_Exit(1);
+          }
+          int status = 0;
+          ::waitpid(child, &status, 0);
+          co_await leat::sleep_for(1ms);
+          co_return std::to_string(WIFSIGNALED(status) ? WTERMSIG(status) : 0) + ' ' +
+              std::to_string(guard.signal()) + (group.stop_requested() ? " stopped" : "");
         }) == std::to_string(SIGTERM) + " 0");
 }
 

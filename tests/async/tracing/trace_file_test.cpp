@@ -37,14 +37,19 @@ events select(const events& all, std::string_view phase, std::string_view name) 
 
 task<> nap() { co_await leat::sleep_for(5ms); }
 
-LEAT_TEST("trace_file: shows the life, the waits and the runs of a task on virtual time") {
+// Returns the events of a task that is traced from its start to its end.
+task<events> trace_of(task<> t, std::string_view name = "") {
   const temp_dir dir;
   leat::trace_file trace(dir / "trace.json");
   task_group group;
-  group.spawn(nap(), "napper");
+  group.spawn(std::move(t), name);
   co_await group.join();
   trace.close();
-  const events all = read_trace(dir / "trace.json");
+  co_return read_trace(dir / "trace.json");
+}
+
+LEAT_TEST("trace_file: shows the life, the waits and the runs of a task on virtual time") {
+  const events all = co_await trace_of(nap(), "napper");
   const events lives = select(all, "b", "napper");
   REQUIRE(lives.size() == 1);
   const events sleeps = select(all, "b", "sleep");
@@ -61,25 +66,14 @@ LEAT_TEST("trace_file: shows the life, the waits and the runs of a task on virtu
 }
 
 LEAT_TEST("trace_file: a wait shows the values of named task-locals") {
-  const temp_dir dir;
-  leat::trace_file trace(dir / "trace.json");
-  task_group group;
-  group.spawn(request.with(42, nap()));
-  co_await group.join();
-  trace.close();
-  const events sleeps = select(read_trace(dir / "trace.json"), "b", "sleep");
+  const events sleeps = select(co_await trace_of(request.with(42, nap())), "b", "sleep");
   REQUIRE(sleeps.size() == 1);
   CHECK(sleeps[0]["args"]["local.request"] == "42");
 }
 
 LEAT_TEST("trace_file: a task-local named like an argument does not replace it") {
-  const temp_dir dir;
-  leat::trace_file trace(dir / "trace.json");
-  task_group group;
-  group.spawn(named_at.with(1, named_spawned.with(2, nap())));
-  co_await group.join();
-  trace.close();
-  const events sleeps = select(read_trace(dir / "trace.json"), "b", "sleep");
+  const events all = co_await trace_of(named_at.with(1, named_spawned.with(2, nap())));
+  const events sleeps = select(all, "b", "sleep");
   REQUIRE(sleeps.size() == 1);
   CHECK(sleeps[0]["args"]["at"].get<std::string>().starts_with("trace_file_test.cpp:"));
   CHECK_FALSE(sleeps[0]["args"].contains("spawned"));  // only the start of a task has it
