@@ -5,9 +5,9 @@
 #include <tuple>
 #include <type_traits>
 
+#include "async/task_steps.hpp"
 #include "support/foreign_coroutine.hpp"
 #include "support/leat_test.hpp"
-#include "support/task_steps.hpp"
 
 namespace as_tuple_test {
 

@@ -2,9 +2,9 @@
 
 #include <variant>
 
+#include "async/task_steps.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
-#include "support/task_steps.hpp"
 
 namespace async_generator_end_test {
 

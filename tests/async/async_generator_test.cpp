@@ -4,11 +4,11 @@
 
 #include <asio/io_context.hpp>
 
+#include "async/task_steps.hpp"
 #include "support/dump.hpp"
 #include "support/foreign_coroutine.hpp"
 #include "support/leat_test.hpp"
 #include "support/stack_use.hpp"
-#include "support/task_steps.hpp"
 #include "support/tracked.hpp"
 
 namespace async_generator_test {

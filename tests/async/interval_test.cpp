@@ -4,11 +4,11 @@
 
 #include <asio/post.hpp>
 
+#include "async/task_steps.hpp"
 #include "support/dump.hpp"
 #include "support/foreign_coroutine.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
-#include "support/task_steps.hpp"
 
 namespace interval_test {
 

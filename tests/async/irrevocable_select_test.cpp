@@ -6,9 +6,9 @@
 #include <variant>
 
 #include "async/fake_operations.hpp"
+#include "async/task_steps.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
-#include "support/task_steps.hpp"
 
 namespace irrevocable_select_test {
 

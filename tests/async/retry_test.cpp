@@ -7,8 +7,8 @@
 #include <functional>
 #include <typeinfo>
 
+#include "async/task_steps.hpp"
 #include "support/leat_test.hpp"
-#include "support/task_steps.hpp"
 
 namespace retry_test {
 

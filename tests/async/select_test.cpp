@@ -2,8 +2,8 @@
 
 #include <stop_token>
 
+#include "async/task_steps.hpp"
 #include "support/leat_test.hpp"
-#include "support/task_steps.hpp"
 
 namespace select_test {
 
@@ -113,15 +113,6 @@ LEAT_TEST("with_timeout: throws deadline_exceeded with the name of the operation
              Catch::Contains(": timed out without effect (limit of 2000 ms at select_test.cpp:"));
   CHECK_THAT(what, !Catch::Contains("timer"));
   co_await group.join();
-}
-
-LEAT_TEST("with_timeout: the message of a stop names the operation, not the timer") {
-  std::string what;
-  const auto body = [&]() -> task<> {
-    what = co_await message_of(leat::with_timeout(leat::sleep_for(2s), 3s), errc::cancelled);
-  };
-  co_await run_and_stop(body());
-  CHECK(what == "a timer: stopped without effect: cancelled");
 }
 
 // ---- A select or a limit owns its operations if a function returns it.

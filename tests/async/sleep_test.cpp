@@ -1,8 +1,8 @@
 #include "leat/async/sleep.hpp"
 
+#include "async/task_steps.hpp"
 #include "leat/base/random.hpp"
 #include "support/leat_test.hpp"
-#include "support/task_steps.hpp"
 
 namespace sleep_test {
 
@@ -81,10 +81,7 @@ LEAT_TEST("sleep_for: a stop at the same time as the alarm has one outcome") {
   // already or will be cancelled. In both cases the sleeper resumes once.
   int ends = 0;
   const auto sleeper = [](int& n) -> task<void> {
-    try {
-      co_await sleep_for(1s);
-    } catch (const leat::failure&) {
-    }
+    co_await throws<leat::failure>(sleep_for(1s));
     ++n;
   };
   task_group group;

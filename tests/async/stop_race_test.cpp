@@ -43,10 +43,7 @@ TEST_CASE("task_group: two stops and the normal end can coincide", "[async][stre
       task_group group;
       for (std::size_t i = 0; i < 4; ++i) {
         group.spawn_on(rt.get_scheduler(i % 2), [](std::atomic<int>& n) -> task<void> {
-          try {
-            co_await leat::sleep_for(1us);
-          } catch (const leat::failure&) {
-          }
+          co_await throws<leat::failure>(leat::sleep_for(1us));
           ++n;
         }(ended));
       }

@@ -1,7 +1,7 @@
 #include <stop_token>
 
+#include "async/task_steps.hpp"
 #include "support/leat_test.hpp"
-#include "support/task_steps.hpp"
 
 // A group in a task that was asked to stop.
 namespace task_group_stop_test {

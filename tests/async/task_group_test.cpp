@@ -4,8 +4,8 @@
 #include <cstdlib>
 
 #include "async/manual_event.hpp"
+#include "async/task_steps.hpp"
 #include "support/leat_test.hpp"
-#include "support/task_steps.hpp"
 #include "support/tracked.hpp"
 
 namespace task_group_test {

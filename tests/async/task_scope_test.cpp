@@ -4,11 +4,13 @@
 #include <thread>
 
 #include "async/manual_event.hpp"
+#include "async/task_steps.hpp"
 #include "support/leat_test.hpp"
 
 namespace task_scope_test {
 
 using leat_test::manual_event;
+using task_steps::sleep;
 
 /// A scope that exposes all its functions and records the errors of its tasks.
 class open_scope final : public leat::task_scope {
@@ -22,9 +24,12 @@ class open_scope final : public leat::task_scope {
   using task_scope::remove_hold;
   using task_scope::request_scope_stop;
   using task_scope::reset_stop;
-  using task_scope::spawn_on;
   using task_scope::stopped;
 
+  void spawn_on(leat::scheduler& s, task<void> t, std::string_view name = "",
+                std::source_location where = std::source_location::current()) {
+    task_scope::spawn_on(s, std::move(t), name, where);
+  }
   void spawn(task<void> t, std::string_view name = "",
              std::source_location where = std::source_location::current()) {
     spawn_on(*leat::scheduler::current(), std::move(t), name, where);
@@ -52,7 +57,6 @@ task<void> counted(task<void> t, std::size_t& ended) {
 }
 
 task<void> wait_for(manual_event& event) { co_await event.wait(); }
-task<void> sleep(leat::duration d) { co_await leat::sleep_for(d); }
 
 leat::time_point at(leat::duration d) { return leat::time_point{} + d; }
 
@@ -148,19 +152,16 @@ LEAT_TEST("task_scope: a stop can be requested again while the first is being de
   open_scope scope;
   manual_event event;
   int others = 0;
-  const auto step = [](int& n) -> task<void> {
-    ++n;
-    co_return;
-  };
+
   open_scope bystanders;
   for (int i = 0; i < 3; ++i) scope.spawn(wait_for(event));
   co_await leat::this_task::yield();
-  bystanders.spawn(step(others));
+  bystanders.spawn(task_steps::count(others));
   scope.request_scope_stop();
-  bystanders.spawn(step(others));
+  bystanders.spawn(task_steps::count(others));
   scope.reset_stop();
   scope.request_scope_stop();
-  bystanders.spawn(step(others));
+  bystanders.spawn(task_steps::count(others));
   CHECK(co_await scope.until(open_scope::idle));
   CHECK(co_await bystanders.until(open_scope::idle));
   CHECK(others == 3);
@@ -274,7 +275,7 @@ LEAT_TEST("task_scope: the report has each task's name and location") {
 TEST_CASE("task_scope: block_until ends at its deadline, and with the condition") {
   leat::runtime rt;
   open_scope scope;
-  scope.spawn_on(rt.get_scheduler(), sleep(1h), "", std::source_location::current());
+  scope.spawn_on(rt.get_scheduler(), sleep(1h));
   const auto now = std::chrono::steady_clock::now();
   CHECK_FALSE(scope.block_until(open_scope::idle, now));
   CHECK_FALSE(scope.block_until(open_scope::idle, now + 1ms));
@@ -301,8 +302,8 @@ TEST_CASE("task_scope: can outlive the schedulers of its tasks") {
   leat::sim::virtual_scheduler sched;
   {
     leat::sim::virtual_scheduler short_lived;
-    scope.spawn_on(short_lived, sleep(1s), "", std::source_location::current());
-    scope.spawn_on(sched, wait_for(event), "", std::source_location::current());
+    scope.spawn_on(short_lived, sleep(1s));
+    scope.spawn_on(sched, wait_for(event));
     short_lived.run_until_idle();
   }
   sched.run_until_idle();
@@ -320,8 +321,7 @@ TEST_CASE("task_scope: can spawn, stop and report on three threads at once") {
     std::size_t ended[2] = {};  // the tasks of a scope run on one scheduler
     std::thread asker([&] { static_cast<void>(scopes[0].report(100us)); });
     for (std::size_t i = 0; i < 20; ++i) {
-      scopes[i % 2].spawn_on(rt.get_scheduler(i % 2), counted(sleep(1h), ended[i % 2]), "",
-                             std::source_location::current());
+      scopes[i % 2].spawn_on(rt.get_scheduler(i % 2), counted(sleep(1h), ended[i % 2]));
     }
     for (open_scope& s : scopes) s.request_scope_stop();
     asker.join();
@@ -334,7 +334,7 @@ TEST_CASE("task_scope: the message of a destruction names an exception that pass
   const std::string said = leat_test::abort_message([] {
     leat::block_on([]() -> task<void> {
       open_scope scope;
-      scope.spawn([]() -> task<void> { co_await leat::sleep_for(1h); }());
+      scope.spawn(sleep(1h));
       co_await []() -> task<void> {
         co_await leat::this_task::yield();
         throw std::runtime_error("the error of a child");

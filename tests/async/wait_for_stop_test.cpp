@@ -3,9 +3,9 @@
 #include <stop_token>
 #include <thread>
 
+#include "async/task_steps.hpp"
 #include "support/foreign_coroutine.hpp"
 #include "support/leat_test.hpp"
-#include "support/task_steps.hpp"
 
 namespace wait_for_stop_test {
 

@@ -158,17 +158,24 @@ TEST_CASE("frame_slabs: a child of fork() can allocate while other threads of it
 
 // The tests below use the lists of threads, which no sanitizer build uses.
 
+std::vector<void*> allocate_frames(std::size_t count, std::size_t size) {
+  std::vector<void*> frames;
+  for (std::size_t i = 0; i < count; ++i) frames.push_back(allocate_frame(size));
+  return frames;
+}
+void free_frames(const std::vector<void*>& frames, std::size_t size) {
+  for (void* const frame : frames) free_frame(frame, size);
+}
+
 TEST_CASE("frame_slabs: many frames are in slabs, and none leaks") {
   if (sanitized) return;
   const std::size_t before = frame_slabs::count();
   std::jthread([&] {
-    std::vector<void*> frames;
-    for (std::size_t i = 0; i < 100'000; ++i) {
-      frames.push_back(std::memset(allocate_frame(100), 0x55, 100));
-    }
+    const std::vector<void*> frames = allocate_frames(100'000, 100);
+    for (void* const frame : frames) std::memset(frame, 0x55, 100);
     CHECK(std::set<void*>(frames.begin(), frames.end()).size() == frames.size());
     CHECK(frame_slabs::count() >= before + 3);
-    for (void* const frame : frames) free_frame(frame, 100);
+    free_frames(frames, 100);
     CHECK(leat::detail::live_frames() == 0);
     CHECK(frame_slabs::count() <= before + 4);  // the thread keeps 4 MiB
   }).join();
@@ -179,11 +186,7 @@ TEST_CASE("frame_slabs: few frames need no slab") {
   if (sanitized) return;
   std::jthread([] {
     const std::size_t before = frame_slabs::count();
-    for (int round = 0; round < 10; ++round) {
-      std::vector<void*> frames;
-      for (std::size_t i = 0; i < 9'000; ++i) frames.push_back(allocate_frame(100));
-      for (void* const frame : frames) free_frame(frame, 100);
-    }
+    for (int round = 0; round < 10; ++round) free_frames(allocate_frames(9'000, 100), 100);
     CHECK(frame_slabs::count() == before);
   }).join();
 }
@@ -205,12 +208,10 @@ TEST_CASE("frame_slabs: freed small frames make space for large ones") {
   if (sanitized) return;
   const std::size_t before = frame_slabs::count();
   std::jthread([] {
-    std::vector<void*> small;
-    for (std::size_t i = 0; i < 200'000; ++i) small.push_back(allocate_frame(20));
-    std::vector<void*> large;
-    for (std::size_t i = 0; i < 5'000; ++i) large.push_back(allocate_frame(1000));
-    for (void* const frame : small) free_frame(frame, 20);
-    for (void* const frame : large) free_frame(frame, 1000);
+    const std::vector<void*> small = allocate_frames(200'000, 20);
+    const std::vector<void*> large = allocate_frames(5'000, 1000);
+    free_frames(small, 20);
+    free_frames(large, 1000);
     void* const again = allocate_frame(1000);
     CHECK(again == large.back());
     free_frame(again, 1000);
@@ -238,7 +239,7 @@ TEST_CASE("frame_slabs: throws bad_alloc without memory and loses nothing") {
     REQUIRE(::setrlimit(RLIMIT_AS, &whole) == 0);
     CHECK(refused);
     frames.push_back(allocate_frame(100));
-    for (void* const frame : frames) free_frame(frame, 100);
+    free_frames(frames, 100);
   }).join();
   CHECK(frame_slabs::count() <= before + 1);
 }

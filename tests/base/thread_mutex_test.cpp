@@ -29,22 +29,28 @@ struct guarded {
   }
 };
 
-TEST_CASE("thread_mutex: one thread at a time") {
-  constexpr long rounds = 20'000;
-  leat::detail::thread_mutex mutex;
+// Changes data under a lock: `rounds` times on each of several threads. Returns true if no change
+// is torn or lost.
+template <class Lock>
+bool excludes_other_threads(auto& mutex, int count, long rounds) {
   guarded data;
   {
     std::vector<std::jthread> threads;
-    for (int t = 0; t < 4; ++t) {
+    for (int t = 0; t < count; ++t) {
       threads.emplace_back([&] {
         for (long i = 0; i < rounds; ++i) {
-          const leat::detail::thread_lock lock(mutex);
+          const Lock lock(mutex);
           data.change();
         }
       });
     }
   }
-  CHECK(data.is(4 * rounds));
+  return data.is(count * rounds);
+}
+
+TEST_CASE("thread_mutex: one thread at a time") {
+  leat::detail::thread_mutex mutex;
+  CHECK(excludes_other_threads<leat::detail::thread_lock>(mutex, 4, 20'000));
 }
 
 TEST_CASE("biased_mutex: is biased to its first thread until another thread locks it") {
@@ -65,21 +71,8 @@ TEST_CASE("biased_mutex: is biased to its first thread until another thread lock
 TEST_CASE("biased_mutex: a second thread waits while the first holds the lock") {
   // Only the moment of the revocation matters, so the test repeats it.
   for (int round = 0; round < 300; ++round) {
-    constexpr long rounds = 200;
     leat::detail::biased_mutex mutex;
-    guarded data;
-    {
-      std::vector<std::jthread> threads;
-      for (int t = 0; t < 3; ++t) {
-        threads.emplace_back([&] {
-          for (long i = 0; i < rounds; ++i) {
-            const leat::detail::biased_lock lock(mutex);
-            data.change();
-          }
-        });
-      }
-    }
-    REQUIRE(data.is(3 * rounds));
+    REQUIRE(excludes_other_threads<leat::detail::biased_lock>(mutex, 3, 200));
   }
 }
 

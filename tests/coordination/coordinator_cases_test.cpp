@@ -6,10 +6,10 @@
 #include <exception>
 #include <thread>
 
+#include "async/task_steps.hpp"
 #include "leat/coordination/coordinator.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "support/leat_test.hpp"
-#include "support/task_steps.hpp"
 
 namespace coordinator_cases_test {
 

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <exception>
 
+#include "async/task_steps.hpp"
 #include "support/leat_test.hpp"
-#include "support/task_steps.hpp"
 
 namespace coordinator_spawn_test {
 

@@ -2,9 +2,9 @@
 
 #include <thread>
 
+#include "async/task_steps.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "support/leat_test.hpp"
-#include "support/task_steps.hpp"
 
 namespace coordinator_test {
 
@@ -221,32 +221,20 @@ LEAT_TEST("coordinator: keeps one failure once if several tasks throw it") {
 }
 
 // On real time, since it uses a real thread.
-TEST_CASE("coordinator: one created in a task is stopped with the task") {
-  struct inside {
-    static task<> run(bool& seen, bool& thread_stopped) {
-      leat::coordinator c;
-      std::jthread elsewhere([&thread_stopped](std::stop_token stop) {
-        while (!stop.stop_requested()) std::this_thread::yield();
-        thread_stopped = true;
-      });
-      c.register_thread(std::move(elsewhere), "elsewhere");
-      c.spawn(sleep(1000h));
-      c.spawn(wait_for_stop_of(c, seen));
-      co_await c.join();
-    }
-    static task<> wait_for_stop_of(leat::coordinator& c, bool& seen) {
-      seen = co_await c.wait_for_stop();
-    }
-  };
-  bool seen = false;
+LEAT_REAL_TIME_TEST("coordinator: one created in a task is stopped with the task") {
   bool thread_stopped = false;
-  leat::block_on([](bool& s, bool& t) -> task<> {
-    task_group outer;
-    outer.spawn(inside::run(s, t));
-    co_await leat::sleep_for(5ms);
-    outer.request_stop();
-    co_await outer.join();
-  }(seen, thread_stopped));
+  const auto body = [&]() -> task<> {
+    leat::coordinator c;
+    std::jthread elsewhere([&](std::stop_token stop) {
+      while (!stop.stop_requested()) std::this_thread::yield();
+      thread_stopped = true;
+    });
+    c.register_thread(std::move(elsewhere), "elsewhere");
+    c.spawn(sleep_long());
+    c.spawn([&]() -> task<> { co_await c.wait_for_stop(); });
+    co_await c.join();
+  };
+  co_await run_and_stop(body());
   CHECK(thread_stopped);
 }
 
@@ -285,15 +273,10 @@ LEAT_TEST("coordinator: the recorded error can be thrown several times") {
 
 LEAT_TEST("coordinator: wait_for_stop is cancelled with the task that waits") {
   leat::coordinator c;
-  task_group g;
-  bool cancelled = false;
-  g.spawn([](leat::coordinator& of, bool& said) -> task<> {
-    said = co_await code_of(of.wait_for_stop()) == errc::cancelled;
-  }(c, cancelled));
-  co_await leat::sleep_for(1ms);
-  g.request_stop();
-  co_await g.join();
-  CHECK(cancelled);
+  std::error_code code;
+  const auto body = [&]() -> task<> { code = co_await code_of(c.wait_for_stop()); };
+  co_await run_and_stop(body());
+  CHECK(code == errc::cancelled);
   CHECK_FALSE(c.should_stop());
 }
 

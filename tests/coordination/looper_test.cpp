@@ -1,9 +1,9 @@
 #include "leat/coordination/looper.hpp"
 
+#include "async/task_steps.hpp"
 #include "coordination/runner_steps.hpp"
 #include "leat/coordination/coordinator.hpp"
 #include "support/leat_test.hpp"
-#include "support/task_steps.hpp"
 
 namespace looper_test {
 

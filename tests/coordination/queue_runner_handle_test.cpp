@@ -2,6 +2,7 @@
 
 #include "leat/coordination/queue_runner_handle.hpp"
 
+#include "async/task_steps.hpp"
 #include "coordination/runner_steps.hpp"
 #include "leat/coordination/queue_runner.hpp"
 #include "leat/queue/fifo_queue.hpp"
@@ -152,10 +153,7 @@ LEAT_TEST("queue_runner_handle: queue_closed_errors may contain several errors")
   number_queue q(3);
   int closed = 0;
   leat::queue_runner_options options{.queue_closed_errors = {errc::out_of_range, errc::cancelled}};
-  options.close_op.run = [&]() -> task<> {
-    ++closed;
-    co_return;
-  };
+  options.close_op.run = [&] { return task_steps::count(closed); };
   leat::queue_runner runner(q, options);
   runner.add([] { return fail_with(errc::cancelled); });
   co_await runner.run();

@@ -1,11 +1,11 @@
 // Waits for the runs of a queue_runner without a coordinator, and stops them.
 
+#include "async/task_steps.hpp"
 #include "coordination/runner_steps.hpp"
 #include "leat/coordination.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "support/leat_test.hpp"
 #include "support/records/error_texts.hpp"
-#include "support/task_steps.hpp"
 
 namespace queue_runner_handle_waits_test {
 

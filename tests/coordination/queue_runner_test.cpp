@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "async/task_steps.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
-#include "support/task_steps.hpp"
 
 namespace queue_runner_test {
 

@@ -1,4 +1,3 @@
-
 #include "support/turns.hpp"
 #include "leat/coordination.hpp"
 #include "leat/queue/fifo_queue.hpp"
@@ -33,28 +32,24 @@ task<bool> compute(slow_call& call, std::size_t most) {
   co_return call.calls() < most;
 }
 
-TEST_CASE("queue_runner: ends the turn after operations that compute for long") {
+LEAT_REAL_TIME_TEST("queue_runner: ends the turn after operations that compute for long") {
   slow_call call;
-  leat::block_on([](slow_call& f) -> task<> {
-    leat::fifo_queue<int> q(1);
-    leat::queue_runner runner(q);
-    runner.add([&f] { return compute(f, 50); });
-    co_await runner.run();
-  }(call));
+  leat::fifo_queue<int> q(1);
+  leat::queue_runner runner(q);
+  runner.add([&] { return compute(call, 50); });
+  co_await runner.run();
   CHECK(call.turns() >= 5);
 }
 
-TEST_CASE("looper: ends the turn after calls that compute for long") {
+LEAT_REAL_TIME_TEST("looper: ends the turn after calls that compute for long") {
   slow_call call;
-  leat::block_on([](slow_call& f) -> task<> {
-    task_group group;
-    group.spawn(leat::looper([&]() -> task<> {
-      f();
-      if (f.calls() == 50) group.request_stop();
-      co_return;
-    }));
-    co_await group.join();
-  }(call));
+  task_group group;
+  group.spawn(leat::looper([&]() -> task<> {
+    call();
+    if (call.calls() == 50) group.request_stop();
+    co_return;
+  }));
+  co_await group.join();
   CHECK(call.calls() == 50);
   CHECK(call.turns() >= 5);
 }

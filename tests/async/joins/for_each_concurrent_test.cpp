@@ -5,8 +5,8 @@
 #include <ranges>
 #include <sstream>
 
+#include "async/task_steps.hpp"
 #include "support/leat_test.hpp"
-#include "support/task_steps.hpp"
 
 namespace for_each_concurrent_test {
 

@@ -3,9 +3,9 @@
 #include <tuple>
 #include <variant>
 
+#include "async/task_steps.hpp"
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
-#include "support/task_steps.hpp"
 
 namespace when_all_test {
 

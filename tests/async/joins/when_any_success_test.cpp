@@ -1,7 +1,7 @@
 #include "leat/async/joins/when_any_success.hpp"
 
+#include "async/task_steps.hpp"
 #include "support/leat_test.hpp"
-#include "support/task_steps.hpp"
 
 namespace when_any_success_test {
 

@@ -1,7 +1,7 @@
 #include "leat/async/when_any.hpp"
 
+#include "async/task_steps.hpp"
 #include "support/leat_test.hpp"
-#include "support/task_steps.hpp"
 
 namespace when_any_test {
 

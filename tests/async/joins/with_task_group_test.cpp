@@ -1,5 +1,5 @@
+#include "async/task_steps.hpp"
 #include "support/leat_test.hpp"
-#include "support/task_steps.hpp"
 
 namespace with_task_group_test {
 

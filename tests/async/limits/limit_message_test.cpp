@@ -9,8 +9,8 @@
 #include <asio/steady_timer.hpp>
 
 #include "async/loop/asio_support.hpp"
+#include "async/task_steps.hpp"
 #include "support/leat_test.hpp"
-#include "support/task_steps.hpp"
 
 namespace limit_message_test {
 

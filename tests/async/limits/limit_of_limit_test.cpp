@@ -7,9 +7,9 @@
 #include <asio/steady_timer.hpp>
 
 #include "async/loop/asio_support.hpp"
+#include "async/task_steps.hpp"
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
-#include "support/task_steps.hpp"
 
 namespace limit_of_limit_test {
 

@@ -9,9 +9,9 @@
 #include <variant>
 
 #include "async/fake_operations.hpp"
+#include "async/task_steps.hpp"
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
-#include "support/task_steps.hpp"
 
 namespace limited_select_test {
 
@@ -263,32 +263,30 @@ bool called_twice(const outcome& a, const outcome& b) {
   return called(a) && called(b);
 }
 
-TEST_CASE("select: a limit stops a function of run_blocking() that has a token") {
-  const auto wait = [](std::stop_token token) {
+LEAT_REAL_TIME_TEST("select: a limit stops a function of run_blocking() that has a token") {
+  const auto endless = [](std::stop_token token) {
     std::mutex mutex;
     std::condition_variable_any woken;
     std::unique_lock lock(mutex);
     woken.wait(lock, token, [] { return false; });
     throw leat::failure(errc::cancelled, "stopped");
   };
-  const auto value = [] { return 7; };
-  leat::block_on([](auto endless, auto seven) -> task<> {
-    outcome alone;
-    outcome selected;
-    for (auto limit = 1ms; !called_twice(alone, selected); limit *= 2) {
-      const auto late = [&] { return with_timeout(leat::run_blocking(endless), limit); };
-      alone = co_await end_of(late());
-      selected = co_await end_of(select(leat::sleep_for(1h), late()));
-    }
-    CHECK(selected.code == errc::deadline_exceeded);
-    CHECK(selected.text == alone.text);
-    const auto done =
-        co_await select(leat::sleep_for(1h), with_timeout(leat::run_blocking(seven), 1h));
-    CHECK(std::get<1>(done) == 7);
-    const auto lost =
-        co_await select(leat::sleep_for(1ms), with_timeout(leat::run_blocking(endless), 1h));
-    CHECK(lost.index() == 0);
-  }(wait, value));
+  const auto seven = [] { return 7; };
+  outcome alone;
+  outcome selected;
+  for (auto limit = 1ms; !called_twice(alone, selected); limit *= 2) {
+    const auto late = [&] { return with_timeout(leat::run_blocking(endless), limit); };
+    alone = co_await end_of(late());
+    selected = co_await end_of(select(leat::sleep_for(1h), late()));
+  }
+  CHECK(selected.code == errc::deadline_exceeded);
+  CHECK(selected.text == alone.text);
+  const auto done =
+      co_await select(leat::sleep_for(1h), with_timeout(leat::run_blocking(seven), 1h));
+  CHECK(std::get<1>(done) == 7);
+  const auto lost =
+      co_await select(leat::sleep_for(1ms), with_timeout(leat::run_blocking(endless), 1h));
+  CHECK(lost.index() == 0);
 }
 
 }  // namespace limited_select_test

@@ -2,8 +2,8 @@
 
 #include <functional>
 #include <pthread.h>
-#include <sstream>
 
+#include "support/dump.hpp"
 #include "support/leat_test.hpp"
 
 namespace nested_limits_test {
@@ -53,19 +53,14 @@ TEST_CASE("task_group: a stop of many nested limits needs no stack") {
 }
 
 // Fewer levels: a dump recurses, and the thread sanitizer has a stack of 65,536 calls.
-TEST_CASE("dump: many nested limits take a few lines each") {
+LEAT_TEST("dump: many nested limits take a few lines each") {
   constexpr int levels = 1000;
-  std::size_t bytes = 0;
-  leat::sim::run([](std::size_t& n) -> task<> {
-    task_group group;
-    group.spawn(nested_limits(levels));
-    co_await leat::sleep_for(1h);
-    std::ostringstream out;
-    leat::dump(out);
-    n = out.str().size();
-    group.request_stop();
-    co_await group.join();
-  }(bytes));
+  task_group group;
+  group.spawn(nested_limits(levels));
+  co_await leat::sleep_for(1h);
+  const std::size_t bytes = leat_test::dump().size();
+  group.request_stop();
+  co_await group.join();
   CHECK(bytes > levels * 50);
   CHECK(bytes < levels * 1000);
 }

@@ -5,8 +5,8 @@
 #include <source_location>
 #include <variant>
 
+#include "async/task_steps.hpp"
 #include "support/leat_test.hpp"
-#include "support/task_steps.hpp"
 
 namespace task_limit_test {
 

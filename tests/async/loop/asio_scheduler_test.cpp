@@ -6,6 +6,7 @@
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
 
+#include "async/task_steps.hpp"
 #include "support/leat_test.hpp"
 
 namespace asio_scheduler_test {
@@ -72,10 +73,7 @@ TEST_CASE("asio_scheduler: a context can be run again after its tasks have ended
   int runs = 0;
   task_group group;
   for (int i = 1; i <= 3; ++i) {
-    group.spawn_on(get_scheduler(io), [](int& n) -> task<void> {
-      ++n;
-      co_return;
-    }(runs));
+    group.spawn_on(get_scheduler(io), task_steps::count(runs));
     io.run();
     io.restart();
     CHECK(runs == i);

@@ -75,6 +75,10 @@ std::string outcome(const std::function<int()>& f) {
   return kind + ": " + end.output;
 }
 
+std::string outcome_of_run(auto body) {
+  return outcome([&] { return leat::run(body); });
+}
+
 // ---- Exit codes.
 
 TEST_CASE("run: a task that returns ends with 0, or with the int that it returned") {
@@ -124,19 +128,17 @@ TEST_CASE("run: an exception is printed and ends with 1") {
 }
 
 TEST_CASE("run: the messages of nested exceptions follow the message of the outer one") {
-  CHECK(outcome([] {
-          return leat::run([]() -> task<> {
+  CHECK(outcome_of_run([]() -> task<> {
+          try {
             try {
-              try {
-                throw std::runtime_error("line 3: no value");
-              } catch (...) {
-                std::throw_with_nested(std::runtime_error("a.toml"));
-              }
+              throw std::runtime_error("line 3: no value");
             } catch (...) {
-              std::throw_with_nested(std::runtime_error("cannot configure"));
+              std::throw_with_nested(std::runtime_error("a.toml"));
             }
-            co_return;
-          });
+          } catch (...) {
+            std::throw_with_nested(std::runtime_error("cannot configure"));
+          }
+          co_return;
         }) == "code 1: error: cannot configure: a.toml: line 3: no value\n");
   struct empty : std::runtime_error, std::nested_exception {
     using std::runtime_error::runtime_error;
@@ -239,51 +241,41 @@ TEST_CASE("run: a task that a signal has cancelled ends with 128 + n") {
 }
 
 TEST_CASE("run: a task that returns after a signal ends with its own code") {
-  CHECK(outcome([] {
-          return leat::run([]() -> task<int> {
-            ::raise(SIGTERM);
-            const auto [ec] = co_await leat::as_tuple(leat::sleep_for(1h));
-            co_return ec == errc::cancelled ? 75 : 1;
-          });
+  CHECK(outcome_of_run([]() -> task<int> {
+          ::raise(SIGTERM);
+          const auto [ec] = co_await leat::as_tuple(leat::sleep_for(1h));
+          co_return ec == errc::cancelled ? 75 : 1;
         }) == "code 75: ");
-  CHECK(outcome([] {
-          return leat::run([]() -> task<> {
-            ::raise(SIGTERM);
-            co_await leat::as_tuple(leat::sleep_for(1h));
-          });
+  CHECK(outcome_of_run([]() -> task<> {
+          ::raise(SIGTERM);
+          co_await leat::as_tuple(leat::sleep_for(1h));
         }) == "code 0: ");
 }
 
 TEST_CASE("run: an error after a signal is printed and ends with 1") {
-  CHECK(outcome([] {
-          return leat::run([]() -> task<> {
-            ::raise(SIGTERM);
-            co_await leat::as_tuple(leat::sleep_for(1h));
-            throw std::runtime_error("cannot save");
-          });
+  CHECK(outcome_of_run([]() -> task<> {
+          ::raise(SIGTERM);
+          co_await leat::as_tuple(leat::sleep_for(1h));
+          throw std::runtime_error("cannot save");
         }) == "code 1: error: cannot save\n");
 }
 
 TEST_CASE("run: a signal stops the groups of the main task") {
-  CHECK(outcome([] {
-          return leat::run([]() -> task<int> {
-            task_group group("sleepers");
-            for (int i = 0; i < 3; ++i) group.spawn(sleep_long());
-            ::raise(SIGTERM);
-            const auto [ec] = co_await leat::as_tuple(group.join());
-            co_return ec == errc::cancelled ? 7 : 1;
-          });
+  CHECK(outcome_of_run([]() -> task<int> {
+          task_group group("sleepers");
+          for (int i = 0; i < 3; ++i) group.spawn(sleep_long());
+          ::raise(SIGTERM);
+          const auto [ec] = co_await leat::as_tuple(group.join());
+          co_return ec == errc::cancelled ? 7 : 1;
         }) == "code 7: ");
 }
 
 TEST_CASE("run: a main task that a signal stops in join() has not completed") {
-  CHECK(outcome([] {
-          return leat::run([]() -> task<> {
-            task_group group("sleepers");
-            group.spawn(sleep_long());
-            ::raise(SIGTERM);
-            co_await group.join();
-          });
+  CHECK(outcome_of_run([]() -> task<> {
+          task_group group("sleepers");
+          group.spawn(sleep_long());
+          ::raise(SIGTERM);
+          co_await group.join();
         }) == "code " + std::to_string(128 + SIGTERM) + ": stopped by SIGTERM\n");
 }
 
@@ -298,25 +290,20 @@ task<> fail_in_handler() {
 TEST_CASE("run: an exception of a handler stops the task and is its error") {
   CHECK(outcome([] { return leat::run(fail_in_handler()); }) == "code 1: error: from a handler\n");
   // While the task ends.
-  CHECK(outcome([] {
-          return leat::run([]() -> task<> {
-            task_group patient(leat::shielded, "patient");
-            patient.spawn([]() -> task<> {
-              co_await as_tuple(leat::with_timeout(fail_in_handler(), 1ms));
-            }());
-            ::raise(SIGTERM);
-            co_await patient.join();
-          });
+  CHECK(outcome_of_run([]() -> task<> {
+          task_group patient(leat::shielded, "patient");
+          patient.spawn(
+              []() -> task<> { co_await as_tuple(leat::with_timeout(fail_in_handler(), 1ms)); }());
+          ::raise(SIGTERM);
+          co_await patient.join();
         }) == "code 1: error: from a handler\n");
 }
 
 TEST_CASE("run: the second signal has its default effect") {
-  CHECK(outcome([] {
-          return leat::run([]() -> task<> {
-            ::raise(SIGTERM);
-            ::raise(SIGTERM);
-            co_return;
-          });
+  CHECK(outcome_of_run([]() -> task<> {
+          ::raise(SIGTERM);
+          ::raise(SIGTERM);
+          co_return;
         }) == "signal " + std::to_string(SIGTERM) + ": ");
 }
 
@@ -336,15 +323,13 @@ TEST_CASE("run: the earlier handlers are restored at the end") {
 }
 
 TEST_CASE("run: a guard in the task receives the signal too") {
-  CHECK(outcome([] {
-          return leat::run([]() -> task<int> {
-            task_group group("sleepers");
-            const leat::stop_on_signal guard(group);
-            group.spawn(sleep_long());
-            ::raise(SIGINT);
-            static_cast<void>(co_await leat::as_tuple(group.join()));
-            co_return guard.signal();
-          });
+  CHECK(outcome_of_run([]() -> task<int> {
+          task_group group("sleepers");
+          const leat::stop_on_signal guard(group);
+          group.spawn(sleep_long());
+          ::raise(SIGINT);
+          static_cast<void>(co_await leat::as_tuple(group.join()));
+          co_return guard.signal();
         }) == "code " + std::to_string(SIGINT) + ": ");
 }
 

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "async/task_steps.hpp"
 #include "leat/base/internal/sanitizers.hpp"
 #include "support/child_process.hpp"
 #include "support/leat_test.hpp"
@@ -198,10 +199,7 @@ TEST_CASE("runtime: works without spinning") {
   const auto ping = [](leat::scheduler& other, int& n) -> task<void> {
     task_group group;
     for (int i = 0; i < 100; ++i) {
-      group.spawn_on(other, [](int& m) -> task<void> {
-        ++m;
-        co_return;
-      }(n));
+      group.spawn_on(other, task_steps::count(n));
       co_await group.join();
     }
   };

@@ -65,6 +65,7 @@ TEST_CASE("stop_on_signal: when another thread receives the signal, the group is
 
 TEST_CASE("stop_on_signal: the second signal, of any kind, has its default effect") {
   for (const int second : {SIGTERM, SIGINT}) {
+    CAPTURE(second);
     CHECK(told_in_child([second]() -> task<std::string> {
             task_group group("sleepers");
             const stop_on_signal guard(group);
@@ -81,8 +82,7 @@ TEST_CASE("stop_on_signal: a signal that the program has not seen has its effect
   const auto run = [](bool has_outer) {
     return run_in_child([has_outer] {
       ::signal(SIGTERM, SIG_DFL);  // not the handler of Catch
-      std::string told = "survived";
-      leat::block_on([](bool has, std::string& out) -> task<> {
+      return leat::block_on([](bool has) -> task<std::string> {
         task_group outer("outer");
         outer.spawn(sleep_long());
         std::optional<stop_on_signal> outer_guard;
@@ -94,9 +94,9 @@ TEST_CASE("stop_on_signal: a signal that the program has not seen has its effect
         }
         if (!has) outer.request_stop();
         co_await outer.join();
-        if (has) out = "outer " + std::to_string(outer_guard->signal());
-      }(has_outer, told));
-      return told;
+        if (!has) co_return "survived";
+        co_return "outer " + std::to_string(outer_guard->signal());
+      }(has_outer));
     });
   };
   CHECK(run(false) == "signal " + std::to_string(SIGTERM));
@@ -148,19 +148,18 @@ TEST_CASE("stop_on_signal: guards destroyed in any order restore the earlier han
   CHECK(run_in_child([]() -> std::string {
           std::signal(SIGTERM, &ignore_all);
           std::signal(SIGINT, SIG_DFL);  // replaces Catch's handler
-          std::string wrong;
-          leat::block_on([](std::string& out) -> task<> {
+          return leat::block_on([]() -> task<std::string> {
+            std::string wrong;
             task_group group("g");
             auto first = std::make_unique<stop_on_signal>(group);
             auto second = std::make_unique<stop_on_signal>(group);
             first.reset();
-            if (action_of(SIGTERM).sa_handler == &ignore_all) out += "restored too early; ";
+            if (action_of(SIGTERM).sa_handler == &ignore_all) wrong += ", too early";
             second.reset();
-            if (action_of(SIGTERM).sa_handler != &ignore_all) out += "not restored; ";
-            if (action_of(SIGINT).sa_handler != SIG_DFL) out += "SIGINT not restored; ";
-            co_return;
-          }(wrong));
-          return wrong.empty() ? "restored" : wrong;
+            if (action_of(SIGTERM).sa_handler != &ignore_all) wrong += ", not SIGTERM";
+            if (action_of(SIGINT).sa_handler != SIG_DFL) wrong += ", not SIGINT";
+            co_return "restored" + wrong;
+          }());
         }) == "restored");
 }
 

@@ -9,10 +9,10 @@
 #include <asio.hpp>
 
 #include "async/loop/asio_support.hpp"
+#include "async/task_steps.hpp"
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
-#include "support/task_steps.hpp"
 
 namespace use_task_limits_test {
 

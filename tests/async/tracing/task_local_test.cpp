@@ -210,17 +210,15 @@ LEAT_TEST("task_local: a function of run_blocking() sees the values of its task"
   co_await read("none");
 }
 
-TEST_CASE("task_local: a function on a thread of a pool sees the values of its task") {
+LEAT_REAL_TIME_TEST("task_local: a function on a thread of a pool sees the values of its task") {
   leat::blocking_pool pool({.threads = 1});
-  leat::block_on([](leat::blocking_pool& p) -> task<> {
-    const auto read = [](leat::blocking_pool& b, std::string expected) -> task<> {
-      const auto text = [] { return id_text(); };
-      CHECK(co_await leat::run_blocking(b, text) == expected);
-    };
-    co_await id.with(7, read(p, "7"));
-    co_await leat::with_timeout(id.with(8, read(p, "8")), 1h);
-    co_await read(p, "none");
-  }(pool));
+  const auto read = [](leat::blocking_pool& b, std::string expected) -> task<> {
+    const auto text = [] { return id_text(); };
+    CHECK(co_await leat::run_blocking(b, text) == expected);
+  };
+  co_await id.with(7, read(pool, "7"));
+  co_await leat::with_timeout(id.with(8, read(pool, "8")), 1h);
+  co_await read(pool, "none");
 }
 
 // Notes the value that its destructor sees.
