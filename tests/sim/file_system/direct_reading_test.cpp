@@ -2,44 +2,41 @@
 
 #include "leat/io/stream/detail/read_ahead.hpp"
 #include "leat/sim.hpp"
-#include "support/leat_test.hpp"
-#include "support/records/record_files.hpp"
+#include "sim/file_system/faulty_runs.hpp"
 
 namespace direct_reading_test {
 
 using leat::sim::world;
-using leat_test::joined;
+using leat_test::below;
+using leat_test::passing;
 using leat_test::texts;
-
-const leat::sim::fault_rates passing{
-    .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .cancelled_late = 0.1, .slow = 0.05};
 
 // Lines of very different lengths. Some of them span several chunks.
 texts random_lines(world& w) {
-  texts all(static_cast<std::size_t>(w.random().uniform_below(40)));
+  texts all(below(w, 40));
   for (std::string& line : all) {
-    line.assign(static_cast<std::size_t>(
-                    w.random().uniform_below(w.random().uniform_below(4) == 0 ? 30'000 : 500)),
-                static_cast<char>('a' + w.random().uniform_below(26)));
+    const std::size_t size = below(w, below(w, 4) == 0 ? 30'000 : 500);
+    line.assign(size, static_cast<char>('a' + below(w, 26)));
   }
   return all;
 }
 
 leat::read_options random_options(world& w) {
-  return {.chunk_size = static_cast<std::size_t>(1 + w.random().uniform_below(20'000)),
-          .depth = static_cast<std::size_t>(1 + w.random().uniform_below(4)),
-          .direct = true};
+  return {.chunk_size = 1 + below(w, 20'000), .depth = 1 + below(w, 4), .direct = true};
+}
+
+// Writes a file and reads it.
+task<> read_random_lines(world& here) {
+  const texts expected = random_lines(here);
+  here.files().write_file("/a", leat_test::joined(expected));
+  const texts seen = co_await leat_test::read_lines("/a", {.read = random_options(here)});
+  REQUIRE((seen == expected));
 }
 
 TEST_CASE("read_ahead: reads equal bytes past the page cache, aligned") {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     world w(seed, {.files = {.faults = passing}});
-    w.run([](world& here) -> task<> {
-      const texts expected = random_lines(here);
-      here.files().write_file("/a", joined(expected));
-      const texts seen = co_await leat_test::read_lines("/a", {.read = random_options(here)});
-      REQUIRE((seen == expected));
-    });
+    w.run(read_random_lines);
   }
 }
 
@@ -48,12 +45,7 @@ TEST_CASE("read_ahead: reads through the page cache if direct reads are not supp
   for (const std::size_t alignment : {std::size_t{0}, std::size_t{1} << 20}) {
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
       world w(seed, {.files = {.faults = passing, .direct_unit = alignment}});
-      w.run([](world& here) -> task<> {
-        const texts expected = random_lines(here);
-        here.files().write_file("/a", joined(expected));
-        const texts seen = co_await leat_test::read_lines("/a", {.read = random_options(here)});
-        REQUIRE((seen == expected));
-      });
+      w.run(read_random_lines);
     }
   }
 }

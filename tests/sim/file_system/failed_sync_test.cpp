@@ -8,14 +8,14 @@
 #include "leat/io/writer/tfrecord_appender.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
 #include "leat/sim/world/world.hpp"
-#include "support/leat_test.hpp"
+#include "sim/file_system/faulty_runs.hpp"
 #include "support/records/record_bytes.hpp"
 
 namespace failed_sync_test {
 
 using leat::sim::fault;
-using leat::sim::planned_fault;
 using leat::sim::world;
+using leat_test::crash_and_restart;
 using leat_test::framed;
 
 const std::string long_record(3000, 'r');
@@ -37,8 +37,7 @@ std::string found_behind_a_failed_sync(std::uint64_t seed, bool written_again) {
   });
   REQUIRE(failed);
   REQUIRE(w.files().read_file("/a") == std::string(2000, 'n'));  // the cache has it
-  w.files().crash();
-  w.files().restart();
+  crash_and_restart(w);
   return w.files().read_file("/a").value();
 }
 
@@ -70,47 +69,42 @@ template <class Write>
 std::pair<int, int> whole_where_closed(Write write, const std::string& expected) {
   int whole = 0;
   int given_up = 0;
-  bool reached = true;
-  for (std::uint64_t n = 1; reached; ++n) {
-    for (std::uint64_t seed = 0; seed < 10; ++seed) {
-      world w(seed, {.files = {.plan = planned_fault{n, fault::io_error}}});
-      w.files().write_file("/a", framed({"old"}));
-      bool on_device = false;
-      try {
-        w.run([&](world&) -> task<> { on_device = co_await write("/a"); });
-      } catch (const leat::failure&) {  // failed before the close
-      }
-      reached = w.files().calls() >= n;
-      ++(on_device ? whole : given_up);
-      if (!on_device) continue;
-      w.files().crash();
-      w.files().restart();
-      REQUIRE(w.files().read_file("/a") == expected);
-    }
-  }
+  bool on_device = false;
+  const auto run = [&](world& w) {
+    w.files().write_file("/a", framed({"old"}));
+    on_device = false;  // also if it fails before the close
+    w.run([&](world&) -> task<> { on_device = co_await write("/a"); });
+  };
+  leat_test::for_each_operation({fault::io_error}, {0, 10}, run, [&](world& w, bool) {
+    ++(on_device ? whole : given_up);
+    if (!on_device) return;
+    crash_and_restart(w);
+    REQUIRE(w.files().read_file("/a") == expected);
+  });
   return {whole, given_up};
 }
 
-TEST_CASE("tfrecord_writer: a successful close makes everything durable after any failures") {
-  const auto write = [](std::string path) -> task<bool> {
-    auto writer = co_await leat::tfrecord_writer::open(std::move(path), {});
-    co_await writer.write(leat::as_bytes(std::string_view(long_record)));
-    co_return co_await closed(writer);
-  };
-  const auto [whole, given_up] = whole_where_closed(write, framed({long_record}));
+// Opens the file, writes a long record and closes the file.
+template <class Writer>
+task<bool> write_long_record(std::string path) {
+  auto writer = co_await Writer::open(std::move(path), {});
+  co_await writer.write(leat::as_bytes(std::string_view(long_record)));
+  co_return co_await closed(writer);
+}
+
+template <class Writer>
+void check_successful_closes(const std::string& expected) {
+  const auto [whole, given_up] = whole_where_closed(write_long_record<Writer>, expected);
   CHECK(whole > 10);
   CHECK(given_up > 10);
 }
 
+TEST_CASE("tfrecord_writer: a successful close makes everything durable after any failures") {
+  check_successful_closes<leat::tfrecord_writer>(framed({long_record}));
+}
+
 TEST_CASE("tfrecord_appender: a successful close makes everything durable after any failures") {
-  const auto write = [](std::string path) -> task<bool> {
-    auto appender = co_await leat::tfrecord_appender::open(std::move(path), {});
-    co_await appender.write(leat::as_bytes(std::string_view(long_record)));
-    co_return co_await closed(appender);
-  };
-  const auto [whole, given_up] = whole_where_closed(write, framed({"old", long_record}));
-  CHECK(whole > 10);
-  CHECK(given_up > 10);
+  check_successful_closes<leat::tfrecord_appender>(framed({"old", long_record}));
 }
 
 }  // namespace failed_sync_test

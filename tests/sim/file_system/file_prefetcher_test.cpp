@@ -4,14 +4,16 @@
 #include "leat/io/reader/file_prefetcher.hpp"
 
 #include "leat/sim.hpp"
+#include "sim/file_system/faulty_runs.hpp"
 #include "support/effort.hpp"
-#include "support/leat_test.hpp"
 
 namespace file_prefetcher_test {
 
 using leat::file_prefetcher;
 using leat::loaded_file;
 using leat::sim::world;
+using leat_test::run_and_stop;
+using leat_test::some_time;
 
 std::string text_of(std::size_t i) {
   return std::string(i * 997 % 5000, static_cast<char>('a' + i % 26));
@@ -44,21 +46,15 @@ task<> read_on(file_prefetcher& files, std::size_t& next) {
 
 TEST_CASE(
     "file_prefetcher: delivers every file in order, on a faulty device and with few descriptors") {
-  const leat::sim::fault_rates passing{
-      .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .cancelled_late = 0.1, .slow = 0.05};
   for (std::uint64_t seed = 0; seed < leat_test::scaled_count(1000); ++seed) {
-    world w(seed, {.files = {.faults = passing, .max_open_files = 1 + seed % 7}});
+    world w(seed, {.files = {.faults = leat_test::passing, .max_open_files = 1 + seed % 7}});
     w.check_frames();
     w.run([](world& here) -> task<> {
       const std::size_t count = static_cast<std::size_t>(here.random().uniform_below(30));
       file_prefetcher files(make_files(here, count), random_options(here));
       std::size_t next = 0;
       for (std::uint64_t stops = here.random().uniform_below(4); stops > 0; --stops) {
-        task_group group;
-        group.spawn(read_on(files, next));
-        co_await leat::sleep_for(std::chrono::microseconds(100 * here.random().uniform_below(100)));
-        group.request_stop();
-        co_await group.join();
+        co_await run_and_stop(read_on(files, next), some_time(here, 100));
       }
       co_await read_on(files, next);
       REQUIRE(next == count);
@@ -122,11 +118,7 @@ TEST_CASE("file_prefetcher: delivers every file in order if the caller retries a
       file_prefetcher files(make_files(here, count), options);
       std::size_t next = 0;
       for (std::uint64_t stops = here.random().uniform_below(4); stops > 0; --stops) {
-        task_group group;
-        group.spawn(insist_on_reading(files, next, errors));
-        co_await leat::sleep_for(std::chrono::microseconds(100 * here.random().uniform_below(100)));
-        group.request_stop();
-        co_await group.join();
+        co_await run_and_stop(insist_on_reading(files, next, errors), some_time(here, 100));
       }
       co_await insist_on_reading(files, next, errors);
       REQUIRE(next == count);

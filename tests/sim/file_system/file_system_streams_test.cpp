@@ -1,45 +1,34 @@
 #include <array>
 
 #include "leat/sim.hpp"
+#include "sim/file_system/faulty_runs.hpp"
 #include "support/effort.hpp"
-#include "support/leat_test.hpp"
-#include "support/records/record_files.hpp"
 
 namespace file_system_streams_test {
 
 using leat::sim::world;
+using leat_test::read_on;
+using leat_test::run_and_stop;
+using leat_test::some_time;
 using leat_test::texts;
 
 const leat::sim::fault_rates passing{
     .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .slow = 0.05};
 
-leat::duration some_time(world& w) {
-  return std::chrono::microseconds(100 * w.random().uniform_below(60));
-}
-
 // Writes a text in pieces, with pauses.
 task<> write_pieces(world& w, std::string path, std::string text) {
   for (std::string_view left = text; !left.empty();) {
-    const auto size = static_cast<std::size_t>(1 + w.random().uniform_below(40));
+    const std::size_t size = 1 + leat_test::below(w, 40);
     w.files().write_pipe(path, left.substr(0, size));
     left.remove_prefix(std::min(size, left.size()));
-    co_await leat::sleep_for(some_time(w));
+    co_await leat::sleep_for(some_time(w, 60));
   }
   w.files().close_pipe(path);
 }
 
-task<> read_on(leat::line_reader& reader, texts& out) {
-  leat::line_batch batch;
-  while (co_await reader.read_batch(batch)) out.insert(out.end(), batch.begin(), batch.end());
-}
-
 TEST_CASE("file_system: a stop of a pipe reader at any step loses nothing") {
-  texts expected;
-  std::string text;
-  for (int i = 0; i < 40; ++i) {
-    expected.push_back("line " + std::to_string(i));
-    text += expected.back() + "\n";
-  }
+  const texts expected = leat_test::numbered("line ", 40);
+  const std::string text = leat_test::joined(expected);
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     world w(seed, {.files = {.faults = passing}});
     w.files().make_pipe("/pipe");
@@ -49,11 +38,7 @@ TEST_CASE("file_system: a stop of a pipe reader at any step loses nothing") {
       writing.spawn(write_pieces(here, "/pipe", text));
       texts all;
       for (int stops = 0; stops < 5; ++stops) {
-        task_group reading;
-        reading.spawn(read_on(*reader, all));
-        co_await leat::sleep_for(some_time(here));
-        reading.request_stop();
-        co_await reading.join();
+        co_await run_and_stop(read_on(*reader, all), some_time(here, 60));
       }
       co_await read_on(*reader, all);
       co_await writing.join();
@@ -69,11 +54,8 @@ task<> collect(leat::file& f, std::string& out, bool& ended) {
     const std::size_t n = co_await f.read_at(leat::at_stream_position, some);
     out.append(reinterpret_cast<const char*>(some.data()), n);
     if (n == some.size()) continue;
-    const bool stopped = leat::this_task::stop_requested();
-    if (!stopped) {
-      ended = true;
-      co_return;
-    }
+    ended = !leat::this_task::stop_requested();
+    if (ended) co_return;
   }
 }
 
@@ -89,11 +71,7 @@ TEST_CASE("file_system: a stopped read of a pipe takes no bytes or returns them"
       writing.spawn(write_pieces(here, "/pipe", text));
       std::string all;
       for (bool ended = false; !ended;) {
-        task_group reading;
-        reading.spawn(collect(f, all, ended));
-        co_await leat::sleep_for(some_time(here));
-        reading.request_stop();
-        co_await reading.join();
+        co_await run_and_stop(collect(f, all, ended), some_time(here, 60));
       }
       co_await writing.join();
       REQUIRE(all == text);

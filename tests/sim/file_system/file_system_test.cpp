@@ -6,29 +6,25 @@
 
 #include "leat/io/file/match_files.hpp"
 #include "leat/sim/world/world.hpp"
+#include "sim/file_system/faulty_runs.hpp"
 #include "support/dump.hpp"
 #include "support/effort.hpp"
 #include "support/leat_test.hpp"
-#include "support/records/record_files.hpp"
 
 namespace file_system_test {
 
 using leat::sim::fault;
 using leat::sim::world;
+using leat_test::crash_and_restart;
+using leat_test::for_each_operation;
 using leat_test::joined;
+using leat_test::passing;
 using leat_test::read_lines;
 using leat_test::read_records;
 using leat_test::write_records;
 using lines = leat_test::texts;
 
-lines numbered(int count) {
-  lines all;
-  for (int i = 0; i < count; ++i) all.push_back("line " + std::to_string(i));
-  return all;
-}
-
-const leat::sim::fault_rates passing{
-    .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .cancelled_late = 0.1, .slow = 0.05};
+lines numbered(int count) { return leat_test::numbered("line ", count); }
 
 TEST_CASE("file_system: readers see equal lines on a faulty device") {
   const lines expected = numbered(300);
@@ -43,12 +39,6 @@ TEST_CASE("file_system: readers see equal lines on a faulty device") {
   }
 }
 
-// Reads the rest of a file after an earlier reader was stopped.
-task<> read_on(leat::line_reader& reader, lines& out) {
-  leat::line_batch batch;
-  while (co_await reader.read_batch(batch)) out.insert(out.end(), batch.begin(), batch.end());
-}
-
 TEST_CASE(
     "file_system: a stop of a reader at any step loses nothing, and the next reader resumes") {
   const lines expected = numbered(200);
@@ -60,13 +50,10 @@ TEST_CASE(
           co_await leat::line_reader::open("/a", {.read = {.chunk_size = 300, .depth = 3}});
       lines all;
       for (int stops = 0; stops < 5; ++stops) {
-        task_group group;
-        group.spawn(read_on(*reader, all));
-        co_await leat::sleep_for(std::chrono::microseconds(100 * here.random().uniform_below(100)));
-        group.request_stop();
-        co_await group.join();
+        co_await leat_test::run_and_stop(leat_test::read_on(*reader, all),
+                                         leat_test::some_time(here, 100));
       }
-      co_await read_on(*reader, all);
+      co_await leat_test::read_on(*reader, all);
       REQUIRE(all == expected);
     });
   }
@@ -81,15 +68,10 @@ TEST_CASE("file_system: TFRecord checksums detect a wrong bit") {
     w.run([&](world&) -> task<> {
       co_await write_records("/a", records, 600);
       lines all;
-      bool damaged = false;
-      try {
-        all = co_await read_records("/a");
-      } catch (const leat::failure& e) {
-        REQUIRE(e.code() == errc::data_loss);
-        damaged = true;
-      }
-      if (damaged) ++found;
-      if (!damaged) REQUIRE(all == records);
+      const std::error_code code = co_await code_of(leat_test::read_records_into(all, "/a"));
+      REQUIRE((!code || code == errc::data_loss));
+      if (code) ++found;
+      if (!code) REQUIRE(all == records);
     });
   }
   CHECK(found > 20);
@@ -110,21 +92,15 @@ TEST_CASE("file_system: nothing hangs or is partial if the n-th call fails, for 
   for (const fault f : {fault::io_error, fault::no_space, fault::interrupted, fault::again,
                         fault::cancelled_late, fault::short_transfer}) {
     std::size_t failed = 0;
-    bool reached = true;
-    for (std::uint64_t n = 1; reached; ++n) {
-      world w(7, {.files = {.plan = leat::sim::planned_fault{n, f}}});
-      bool ended_well = false;
-      try {
-        w.run([&](world&) -> task<> {
-          co_await write_records("/a", records, 600);
-          const lines all = co_await read_records("/a");
-          REQUIRE(all == records);
-          ended_well = true;
-        });
-      } catch (const leat::failure&) {
-        ++failed;
-      }
-      reached = w.files().calls() >= n;
+    const auto run = [&](world& w) {
+      w.run([&](world&) -> task<> {
+        co_await write_records("/a", records, 600);
+        const lines all = co_await read_records("/a");
+        REQUIRE(all == records);
+      });
+    };
+    for_each_operation({f}, {}, run, [&](world& w, bool ended_well) {
+      if (!ended_well) ++failed;
       const bool passes = f != fault::io_error && f != fault::no_space;
       if (passes) REQUIRE(ended_well);
       // The file is complete or does not exist.
@@ -135,7 +111,7 @@ TEST_CASE("file_system: nothing hangs or is partial if the n-th call fails, for 
           REQUIRE(all == records);
         });
       }
-    }
+    });
     if (f == fault::io_error) CHECK(failed > 5);
   }
 }
@@ -146,36 +122,30 @@ TEST_CASE("file_system: a file is unchanged or complete after a crash at any poi
   constexpr std::uint64_t seeds = leat_test::slow_build ? 3 : 20;
   std::size_t crashes = 0;
   std::set<std::size_t> outcomes;
-  for (const fault f : {fault::crash_before, fault::crash_after}) {
-    bool reached = true;
-    for (std::uint64_t n = 1; reached; ++n) {
-      for (std::uint64_t seed = 0; seed < seeds; ++seed) {
-        world w(seed, {.files = {.plan = leat::sim::planned_fault{n, f}}});
-        bool published = false;
-        try {
-          w.run([&](world&) -> task<> {
-            co_await write_records("/data", old_records, 600);
-            published = true;
-            co_await write_records("/data", new_records, 600);
-          });
-        } catch (const leat::failure&) {
-        }
-        reached = w.files().calls() >= n;
-        if (w.files().crashed()) ++crashes;
-        if (!w.files().crashed()) continue;
-        w.files().restart();
-        w.run([&](world& here) -> task<> {
-          if (!here.files().read_file("/data")) {
-            REQUIRE_FALSE(published);
-            co_return;
-          }
-          const lines all = co_await read_records("/data");
-          REQUIRE((all == old_records || all == new_records));
-          outcomes.insert(all.size());
-        });
+  bool published = false;
+  const auto run = [&](world& w) {
+    published = false;
+    w.run([&](world&) -> task<> {
+      co_await write_records("/data", old_records, 600);
+      published = true;
+      co_await write_records("/data", new_records, 600);
+    });
+  };
+  const auto check = [&](world& w, bool) {
+    if (!w.files().crashed()) return;
+    ++crashes;
+    w.files().restart();
+    w.run([&](world& here) -> task<> {
+      if (!here.files().read_file("/data")) {
+        REQUIRE_FALSE(published);
+        co_return;
       }
-    }
-  }
+      const lines all = co_await read_records("/data");
+      REQUIRE((all == old_records || all == new_records));
+      outcomes.insert(all.size());
+    });
+  };
+  for_each_operation({fault::crash_before, fault::crash_after}, {0, seeds}, run, check);
   CHECK(crashes > 5 * seeds);
   CHECK(outcomes.size() == 2);
 }
@@ -208,8 +178,8 @@ TEST_CASE("file_system: random crashes until a file is complete") {
       w.files().restart();
     }
     for (const std::string& line : w.schedule()) {
-      before += line.find(", crash before it") != std::string::npos;
-      after += line.find(", crash after it") != std::string::npos;
+      before += contains(line, ", crash before it");
+      after += contains(line, ", crash after it");
     }
   }
   CHECK(before + after == crashes);
@@ -258,7 +228,7 @@ TEST_CASE("file_system: reports a buffer that changes during an operation") {
         try {
           w.run([&](world& here) { return touch_under_way(here, what, at); });
         } catch (const leat::sim::invariant_violation& e) {
-          CHECK(std::string(e.what()).find(words) != std::string::npos);
+          CHECK(contains(e.what(), words));
           ++told;
         }
       }
@@ -274,8 +244,7 @@ TEST_CASE("file_system: a file that a test writes survives a crash after a renam
     w.files().write_file("/d/old", "old");
     w.run([](world&) -> task<> { co_await leat::rename_file("/d/old", "/d/name"); });
     w.files().write_file("/d/name", "new");
-    w.files().crash();
-    w.files().restart();
+    crash_and_restart(w);
     CHECK(w.files().read_file("/d/name") == "new");
   }
 }
@@ -319,7 +288,7 @@ TEST_CASE(
       } catch (const leat::failure& e) {
         failed = true;
         REQUIRE(e.code() == errc::data_loss);
-        REQUIRE(std::string(e.what()).find("/a") != std::string::npos);
+        REQUIRE(contains(e.what(), "/a"));
       }
       REQUIRE(std::equal(seen.begin(), seen.end(), expected.begin()));
       REQUIRE((failed || seen.size() == expected.size()));
@@ -359,8 +328,7 @@ TEST_CASE("file_system: a crash may undo a truncation unless it was synced") {
         REQUIRE(here.files().read_file("/a") == "0123");
         if (synced) co_await f.sync();
       });
-      w.files().crash();
-      w.files().restart();
+      crash_and_restart(w);
       outcomes.insert(w.files().read_file("/a").value());
     }
     CHECK(outcomes.contains("0123"));
@@ -376,16 +344,9 @@ TEST_CASE("file_system: created directories survive a crash") {
     co_await leat::make_directories("a/b");
     const leat::file_status made = co_await leat::get_status("/a/b/c");
     CHECK(made.is_directory);
-    errc why = {};
-    try {
-      co_await leat::make_directories("/file/below");
-    } catch (const leat::failure& e) {
-      if (e.code() == errc::failed_precondition) why = errc::failed_precondition;
-    }
-    CHECK(why == errc::failed_precondition);
+    CHECK(co_await code_of(leat::make_directories("/file/below")) == errc::failed_precondition);
   });
-  w.files().crash();
-  w.files().restart();
+  crash_and_restart(w);
   w.run([](world&) -> task<> {
     const auto names = co_await leat::list_directory("/a/b");
     CHECK(names == lines{"c"});
@@ -398,17 +359,12 @@ TEST_CASE("file_system: a lock lasts until the file is closed or the machine sto
     leat::file first = co_await leat::file::open("/lock", leat::open_mode::append);
     leat::file second = co_await leat::file::open("/lock", leat::open_mode::append);
     leat::file other = co_await leat::file::open("/other", leat::open_mode::append);
-    bool taken = co_await first.try_lock();
-    CHECK(taken);
-    taken = co_await first.try_lock();
-    CHECK(taken);
-    taken = co_await second.try_lock();
-    CHECK_FALSE(taken);
-    taken = co_await other.try_lock();
-    CHECK(taken);
+    CHECK(co_await first.try_lock());
+    CHECK(co_await first.try_lock());
+    CHECK_FALSE(co_await second.try_lock());
+    CHECK(co_await other.try_lock());
     co_await first.close();
-    taken = co_await second.try_lock();
-    CHECK(taken);
+    CHECK(co_await second.try_lock());
     co_await leat::sync_directory("/");
     here.files().crash();
   });

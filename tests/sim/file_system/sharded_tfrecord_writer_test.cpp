@@ -6,28 +6,20 @@
 #include <set>
 
 #include "leat/sim/world/world.hpp"
+#include "sim/file_system/faulty_runs.hpp"
 #include "support/effort.hpp"
-#include "support/insist.hpp"
-#include "support/leat_test.hpp"
 #include "support/records/record_bytes.hpp"
-#include "support/records/texts.hpp"
 
 namespace sharded_tfrecord_writer_test {
 
 using leat::compression;
 using leat::sim::fault;
 using leat::sim::world;
+using leat_test::for_each_operation;
 using leat_test::framed;
+using leat_test::noisy;
 using leat_test::plain_of;
-using texts = std::vector<std::string>;
-
-texts numbered(int count) {
-  texts all;
-  for (int i = 0; i < count; ++i) {
-    all.push_back(std::to_string(i) + leat_test::noise(30, static_cast<std::uint64_t>(i)));
-  }
-  return all;
-}
+using leat_test::texts;
 
 // One way to divide 60 records among 4 files.
 struct way {
@@ -73,45 +65,28 @@ task<> write_set(texts records, way how) {
   co_await writer.close();
 }
 
-task<> write_and_insist(texts records, way how, int& failures) {
-  std::optional<leat::sharded_tfrecord_writer> writer;
-  while (!writer) {
-    try {
-      writer.emplace(co_await leat::sharded_tfrecord_writer::open("/set", options_of(how)));
-    } catch (const leat::failure&) {
-      ++failures;
-    }
-  }
-  for (const std::string& r : records) {
-    try {
-      co_await writer->write(leat::as_bytes(r));
-    } catch (const leat::failure&) {
-      ++failures;  // the record is accepted
-    }
-  }
-  const auto close = [&] { return writer->close(); };
-  co_await leat_test::retry_until_success(close, failures);
+task<> write_set_and_insist(const texts& records, way how, int& failures) {
+  const auto open = [how] { return leat::sharded_tfrecord_writer::open("/set", options_of(how)); };
+  return leat_test::write_and_insist<leat::sharded_tfrecord_writer>(open, records, failures);
 }
 
 TEST_CASE("sharded_tfrecord_writer: a retry writes all after the n-th call fails, except a sync") {
-  const texts records = numbered(60);
+  const texts records = noisy("r ", 60);
   for (const way& how : ways) {
     int failed = 0;
     int in_vain = 0;
-    bool reached = true;
-    for (std::uint64_t n = 1; reached; ++n) {
-      world w(7, {.files = {.plan = leat::sim::planned_fault{n, fault::io_error}}});
-      const bool written = leat_test::succeeds(
-          [&] { w.run([&](world&) { return write_and_insist(records, how, failed); }); });
-      reached = w.files().calls() >= n;
+    const auto run = [&](world& w) {
+      w.run([&](world&) { return write_set_and_insist(records, how, failed); });
+    };
+    for_each_operation({fault::io_error}, {}, run, [&](world& w, bool written) {
       if (!written) {
         ++in_vain;
         REQUIRE(w.files().files().empty());
-        continue;
+        return;
       }
       REQUIRE(published(w, how) == expected_files(records, how));
       REQUIRE(w.files().files().size() == 4);
-    }
+    });
     CHECK(failed > 20);
     CHECK(in_vain == 4);  // one for each shard
   }
@@ -119,59 +94,36 @@ TEST_CASE("sharded_tfrecord_writer: a retry writes all after the n-th call fails
 
 TEST_CASE(
     "sharded_tfrecord_writer: no files or all exist after the n-th call fails without a retry") {
-  const texts records = numbered(60);
+  const texts records = noisy("r ", 60);
   for (const way& how : ways) {
-    for (const fault f : {fault::io_error, fault::no_space}) {
-      bool reached = true;
-      for (std::uint64_t n = 1; reached; ++n) {
-        world w(7, {.files = {.plan = leat::sim::planned_fault{n, f}}});
-        bool failed = false;
-        try {
-          w.run([&](world&) { return write_set(records, how); });
-        } catch (const leat::failure&) {
-          failed = true;
-        }
-        reached = w.files().calls() >= n;
-        const auto files = published(w, how);
-        REQUIRE((files.empty() || files == expected_files(records, how)));
-        REQUIRE((failed || !files.empty()));
-        REQUIRE(w.files().files().size() == files.size());
-      }
-    }
+    const auto run = [&](world& w) { w.run([&](world&) { return write_set(records, how); }); };
+    const auto check = [&](world& w, bool succeeded) {
+      const auto files = published(w, how);
+      REQUIRE((files.empty() || files == expected_files(records, how)));
+      REQUIRE((!succeeded || !files.empty()));
+      REQUIRE(w.files().files().size() == files.size());
+    };
+    for_each_operation({fault::io_error, fault::no_space}, {}, run, check);
   }
 }
 
 TEST_CASE(
     "sharded_tfrecord_writer: files are complete after a crash, and all exist after close() "
     "succeeded") {
-  const texts records = numbered(60);
+  const texts records = noisy("r ", 60);
   constexpr std::uint64_t seeds = leat_test::slow_build ? 2 : 10;
   for (const way& how : ways) {
     const auto expected = expected_files(records, how);
     std::set<std::size_t> outcomes;
-    for (const fault f : {fault::crash_before, fault::crash_after}) {
-      bool reached = true;
-      for (std::uint64_t n = 1; reached; ++n) {
-        for (std::uint64_t seed = 0; seed < seeds; ++seed) {
-          world w(seed, {.files = {.plan = leat::sim::planned_fault{n, f}}});
-          bool closed = false;
-          try {
-            w.run([&](world&) -> task<> {
-              co_await write_set(records, how);
-              closed = true;
-            });
-          } catch (const leat::failure&) {
-          }
-          reached = w.files().calls() >= n;
-          w.files().crash();
-          w.files().restart();
-          const auto files = published(w, how);
-          for (const auto& [path, content] : files) REQUIRE(content == expected.at(path));
-          REQUIRE((!closed || files == expected));
-          outcomes.insert(files.size());
-        }
-      }
-    }
+    const auto run = [&](world& w) { w.run([&](world&) { return write_set(records, how); }); };
+    const auto check = [&](world& w, bool closed) {
+      leat_test::crash_and_restart(w);
+      const auto files = published(w, how);
+      for (const auto& [path, content] : files) REQUIRE(content == expected.at(path));
+      REQUIRE((!closed || files == expected));
+      outcomes.insert(files.size());
+    };
+    for_each_operation({fault::crash_before, fault::crash_after}, {0, seeds}, run, check);
     CHECK(outcomes.contains(0));
     CHECK(outcomes.contains(4));
     CHECK(outcomes.size() > 2);  // partial sets after a crash between renames

@@ -15,7 +15,20 @@ namespace leat_test {
 
 constexpr std::size_t most_errors = 20;  // one is planned; many mean a repeated fault
 
-inline bool is_transient(const std::system_error& e) { return e.code() == std::errc::io_error; }
+/// Repeats a step until it returns false, also after an EIO. Returns the number of these errors.
+template <class Step>
+task<std::size_t> repeat_after_errors(Step step) {
+  std::size_t errors = 0;
+  for (bool more = true; more && errors < most_errors;) {
+    try {
+      more = co_await step();
+    } catch (const std::system_error& e) {
+      if (e.code() != std::errc::io_error) throw;
+      ++errors;
+    }
+  }
+  co_return errors;
+}
 
 /// Contents by file name.
 using file_contents = std::map<std::string, std::string>;

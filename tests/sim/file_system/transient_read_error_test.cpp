@@ -17,6 +17,7 @@
 #include "leat/train/summary/event_reader.hpp"
 #include "sim/file_system/transient_faults.hpp"
 #include "support/leat_test.hpp"
+#include "support/records/record_bytes.hpp"
 #include "support/records/record_files.hpp"
 #include "support/records/zlib_oracle.hpp"
 
@@ -24,8 +25,8 @@ namespace transient_read_error_test {
 
 using leat::sim::world;
 using leat_test::check_everywhere;
-using leat_test::is_transient;
-using leat_test::most_errors;
+using leat_test::framed;
+using leat_test::repeat_after_errors;
 using leat_test::texts;
 using leat_test::zlib_deflated;
 
@@ -33,22 +34,16 @@ using leat_test::zlib_deflated;
 // errors.
 template <class Reader>
 task<std::size_t> read_all(std::string path, typename Reader::options_type options, texts& out) {
-  std::size_t errors = 0;
   std::unique_ptr<Reader> reader;
   typename Reader::batch_type batch;
-  for (bool more = true; more && errors < most_errors;) {
-    try {
-      if (!reader) reader = co_await Reader::open(path, options);
-      more = co_await reader->read_batch(batch);
-      for (const auto record : batch) {
-        out.emplace_back(reinterpret_cast<const char*>(record.data()), record.size());
-      }
-    } catch (const std::system_error& e) {
-      if (!is_transient(e)) throw;
-      ++errors;
+  co_return co_await repeat_after_errors([&]() -> task<bool> {
+    if (!reader) reader = co_await Reader::open(path, options);
+    const bool more = co_await reader->read_batch(batch);
+    for (const auto record : batch) {
+      out.emplace_back(reinterpret_cast<const char*>(record.data()), record.size());
     }
-  }
-  co_return errors;
+    co_return more;
+  });
 }
 
 texts some_texts(std::size_t count) {
@@ -56,12 +51,6 @@ texts some_texts(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i)
     all.push_back(std::to_string(i) + std::string(i % 90, 'x'));
   return all;
-}
-
-std::string tfrecords(const texts& all) {
-  std::vector<std::byte> bytes;
-  for (const std::string& t : all) leat::append_tfrecord(bytes, leat::as_bytes(t));
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 struct fixed_records {
@@ -105,12 +94,12 @@ TEST_CASE("line_reader: after a transient EIO, the next call continues at the sa
 
 TEST_CASE("tfrecord_reader: after a transient EIO, the next call continues at the same record") {
   const texts records = some_texts(300);
-  check_reader<leat::tfrecord_reader>(tfrecords(records), records, leat::tfrecord_reader_options());
+  check_reader<leat::tfrecord_reader>(framed(records), records, leat::tfrecord_reader_options());
 }
 
 TEST_CASE("tfrecord_reader: EIO while skipping corruption loses no intact record") {
   const texts records = some_texts(200);
-  std::string content = tfrecords(records);
+  std::string content = framed(records);
   content[content.size() / 2] ^= 1;
   leat::tfrecord_reader_options options;
   options.corruption.policy = leat::corruption_policy::resync;
@@ -157,17 +146,12 @@ task<std::size_t> read_whole_files(std::string directory, std::size_t count,
   for (std::size_t i = 0; i < count; ++i) paths.push_back(directory + "/" + std::to_string(i));
   leat::file_prefetcher files(std::move(paths), options);
   leat::loaded_file file;
-  std::size_t errors = 0;
-  for (bool more = true; more && errors < most_errors;) {
-    try {
-      more = co_await files.next(file);
-      if (more) out.emplace_back(leat::as_text(file.contents()));
-    } catch (const std::system_error& e) {
-      if (!is_transient(e)) throw;
-      ++errors;
-      if (file.error()) files.add(file.path());
-    }
-  }
+  const std::size_t errors = co_await repeat_after_errors([&]() -> task<bool> {
+    if (file.error()) files.add(file.path());  // the last call failed
+    const bool more = co_await files.next(file);
+    if (more) out.emplace_back(leat::as_text(file.contents()));
+    co_return more;
+  });
   if (!options.stop_on_first_error) std::ranges::sort(out);
   co_return errors;
 }
@@ -194,31 +178,21 @@ TEST_CASE("file_prefetcher: after a transient EIO, a file is read again") {
 
 TEST_CASE("tfrecord_file: after a transient EIO, the same read succeeds") {
   const texts records = some_texts(100);
-  check_everywhere({{"a", tfrecords(records)}}, records,
-                   [&](std::string directory, texts& out) -> task<std::size_t> {
-                     std::size_t errors = 0;
-                     std::unique_ptr<leat::tfrecord_file> file;
-                     leat::record_selection selection;
-                     while (out.size() < records.size() && errors < most_errors) {
-                       try {
-                         if (!file) file = co_await leat::tfrecord_file::open(directory + "/a");
-                         const std::size_t left = records.size() - out.size();
-                         co_await file->read_range(out.size(), std::min<std::size_t>(30, left),
-                                                   selection);
-                         for (const leat::byte_view r : selection) {
-                           out.emplace_back(leat::as_text(r));
-                         }
-                       } catch (const std::system_error& e) {
-                         if (!is_transient(e)) throw;
-                         ++errors;
-                       }
-                     }
-                     co_return errors;
-                   });
+  const auto read = [&](std::string directory, texts& out) -> task<std::size_t> {
+    std::unique_ptr<leat::tfrecord_file> file;
+    leat::record_selection selection;
+    co_return co_await repeat_after_errors([&]() -> task<bool> {
+      if (!file) file = co_await leat::tfrecord_file::open(directory + "/a");
+      const std::size_t left = records.size() - out.size();
+      co_await file->read_range(out.size(), std::min<std::size_t>(30, left), selection);
+      for (const leat::byte_view r : selection) out.emplace_back(leat::as_text(r));
+      co_return out.size() < records.size();
+    });
+  };
+  check_everywhere({{"a", framed(records)}}, records, read);
 }
 
 task<std::size_t> read_indexed(std::string directory, texts& out) {
-  std::size_t errors = 0;
   std::unique_ptr<leat::indexed_reader> reader;
   leat::record_selection batch;
   leat::indexed_reader_options options;
@@ -226,28 +200,22 @@ task<std::size_t> read_indexed(std::string directory, texts& out) {
   options.shuffle = false;
   options.batch_size = 16;
   options.file.depth = 4;
-  for (bool more = true; more && errors < most_errors;) {
-    try {
-      if (!reader) {
-        std::vector<std::string> paths = {directory + "/a", directory + "/b"};
-        reader = co_await leat::indexed_reader::open(std::move(paths), options);
-      }
-      more = co_await reader->read_batch(batch);
-      for (const leat::byte_view r : batch) out.emplace_back(leat::as_text(r));
-    } catch (const std::system_error& e) {
-      if (!is_transient(e)) throw;
-      ++errors;
+  co_return co_await repeat_after_errors([&]() -> task<bool> {
+    if (!reader) {
+      std::vector<std::string> paths = {directory + "/a", directory + "/b"};
+      reader = co_await leat::indexed_reader::open(std::move(paths), options);
     }
-  }
-  co_return errors;
+    const bool more = co_await reader->read_batch(batch);
+    for (const leat::byte_view r : batch) out.emplace_back(leat::as_text(r));
+    co_return more;
+  });
 }
 
 TEST_CASE("indexed_reader: after a transient EIO, the next call continues at the same record") {
   const texts records = some_texts(100);
   const auto half = records.begin() + 50;
-  check_everywhere(
-      {{"a", tfrecords({records.begin(), half})}, {"b", tfrecords({half, records.end()})}}, records,
-      read_indexed);
+  check_everywhere({{"a", framed({records.begin(), half})}, {"b", framed({half, records.end()})}},
+                   records, read_indexed);
 }
 
 // --------------------------------------------------------------------- filename_queue_reader
@@ -262,19 +230,12 @@ task<std::size_t> read_from_queue(std::string path, typename Reader::options_typ
   names.close();
   options.read.chunk_size = 1000;
   leat::filename_queue_reader<Reader> reader(names, options);
-  std::size_t errors = 0;
-  for (bool more = true; more && errors < most_errors;) {
-    try {
-      auto records = co_await reader.read_up_to(at_a_time);
-      more = records.has_value();
-      if (!more) break;
-      for (leat::keyed_record& r : *records) out.push_back(std::move(r.value));
-    } catch (const std::system_error& e) {
-      if (!is_transient(e)) throw;
-      ++errors;
-    }
-  }
-  co_return errors;
+  co_return co_await repeat_after_errors([&]() -> task<bool> {
+    auto records = co_await reader.read_up_to(at_a_time);
+    if (!records) co_return false;
+    for (leat::keyed_record& r : *records) out.push_back(std::move(r.value));
+    co_return true;
+  });
 }
 
 template <class Reader>
@@ -296,7 +257,7 @@ void check_queue_reader(const std::string& content, const texts& expected,
 TEST_CASE("filename_queue_reader: a loop that logs EIO and continues reads every record once") {
   const texts some = some_texts(100);
   check_queue_reader<leat::line_reader>(leat_test::joined(some), some);
-  check_queue_reader<leat::tfrecord_reader>(tfrecords(some), some);
+  check_queue_reader<leat::tfrecord_reader>(framed(some), some);
   const fixed_records fixed(300);
   check_queue_reader<leat::fixed_length_reader>(fixed.content, fixed.records, fixed.options);
   const std::string whole = leat_test::joined(some);
@@ -305,7 +266,7 @@ TEST_CASE("filename_queue_reader: a loop that logs EIO and continues reads every
 
 TEST_CASE("filename_queue_reader: a loop that logs a repeating error and continues does not spin") {
   world w(7);
-  std::string content = tfrecords(some_texts(10));
+  std::string content = framed(some_texts(10));
   content[20] ^= 1;
   w.files().write_file("/data", content);
   w.run([](world& here) -> task<> {
@@ -326,17 +287,13 @@ TEST_CASE("filename_queue_reader: a loop that logs a repeating error and continu
 // ------------------------------------------------------------------------------------ events
 
 task<std::size_t> read_loss(std::string directory, texts& out) {
-  for (std::size_t errors = 0;; ++errors) {
-    try {
-      const leat::event_run run = co_await leat::read_events(directory);
-      for (const leat::scalar_point& p : run.series.scalars.at("loss")) {
-        out.push_back(std::to_string(p.step) + ":" + std::to_string(p.value));
-      }
-      co_return errors;
-    } catch (const std::system_error& e) {
-      if (!is_transient(e) || errors == most_errors) throw;
+  return repeat_after_errors([directory = std::move(directory), &out]() -> task<bool> {
+    const leat::event_run run = co_await leat::read_events(directory);
+    for (const leat::scalar_point& p : run.series.scalars.at("loss")) {
+      out.push_back(std::to_string(p.step) + ":" + std::to_string(p.value));
     }
-  }
+    co_return false;
+  });
 }
 
 TEST_CASE("read_events: after a transient EIO, the next call returns every value once") {
@@ -353,7 +310,7 @@ TEST_CASE("read_events: after a transient EIO, the next call returns every value
       expected.push_back(std::to_string(step) + ":" + std::to_string(static_cast<float>(step)));
     }
     const std::string name = "events.out.tfevents." + std::to_string(file);
-    plain[name] = tfrecords(events);
+    plain[name] = framed(events);
     compressed[name] = zlib_deflated(plain[name]);
   }
   check_everywhere(plain, expected, read_loss);
