@@ -6,9 +6,8 @@
 
 #include "leat/files/file_backend.hpp"
 #include "leat/sim/world/world.hpp"
+#include "sim/file_system/faulty_runs.hpp"
 #include "support/effort.hpp"
-#include "support/leat_test.hpp"
-#include "support/records/record_files.hpp"
 
 namespace planned_faults_test {
 
@@ -113,11 +112,7 @@ constexpr planned all_faults[] = {
     {fault::slow, ", slow"},
 };
 
-texts numbered(int count) {
-  texts all;
-  for (int i = 0; i < count; ++i) all.push_back("record " + std::to_string(i));
-  return all;
-}
+texts numbered(int count) { return leat_test::numbered("record ", count); }
 
 // Writes, reads and queries a file, and reads lines concurrently.
 task<> some_of_everything() {
@@ -128,9 +123,8 @@ task<> some_of_everything() {
 }
 
 std::size_t lines_with(const std::vector<std::string>& schedule, const std::string& words) {
-  return static_cast<std::size_t>(std::count_if(
-      schedule.begin(), schedule.end(),
-      [&](const std::string& line) { return line.find(words) != std::string::npos; }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      schedule, [&](const std::string& line) { return contains(line, words); }));
 }
 
 TEST_CASE(
@@ -185,7 +179,7 @@ reading read_in(world& w, read_into read) {
     w.run([&](world&) { return read(r.seen, "/a"); });
   } catch (const leat::failure& e) {
     REQUIRE(e.code() == errc::data_loss);
-    REQUIRE(std::string(e.what()).find("/a") != std::string::npos);
+    REQUIRE(contains(e.what(), "/a"));
     r.failed = true;
   }
   return r;

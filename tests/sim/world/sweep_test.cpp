@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <sstream>
 
 #include "leat/base/internal/assert.hpp"
@@ -41,28 +42,29 @@ task<> two_deposits(world& w) {
   if (a.balance != 15) throw std::runtime_error("a deposit was lost");
 }
 
-TEST_CASE("sweep: finds a planted bug and shows its decisions") {
-  std::string what;
-  std::uint64_t seed = 0;
-  std::vector<std::uint32_t> script;
+// Returns the failure that a sweep finds, or nothing.
+std::optional<leat::sim::seed_failed> failure_of(const world::body& b,
+                                                 const leat::sim::sweep_options& options) {
   try {
-    leat::sim::sweep(two_deposits, {.count = 1000, .replay = "./service"});
+    leat::sim::sweep(b, options);
   } catch (const leat::sim::seed_failed& e) {
-    what = e.what();
-    seed = e.seed();
-    script = e.script();
+    return e;
   }
+  return std::nullopt;
+}
+
+TEST_CASE("sweep: finds a planted bug and shows its decisions") {
+  const auto found = failure_of(two_deposits, {.count = 1000, .replay = "./service"});
+  REQUIRE(found);
+  const std::string what = found->what();
   INFO(what);
-  REQUIRE(seed > 0);
   CHECK(contains(what, "a deposit was lost"));
-  CHECK(contains(what, "LEAT_SIM_SEED=" + std::to_string(seed) + " ./service"));
+  CHECK(contains(what, "LEAT_SIM_SEED=" + std::to_string(found->seed()) + " ./service"));
   CHECK(contains(what, "second"));
   // Two or three unusual choices are sufficient: those that select the task between the read and
   // the write.
-  std::size_t unusual = 0;
-  for (const std::uint32_t c : script) unusual += c != 0 ? 1 : 0;
-  CHECK(unusual <= 5);
-  CHECK_THROWS_WITH(world(script, seed).run(two_deposits), "a deposit was lost");
+  CHECK(std::ranges::count_if(found->script(), [](std::uint32_t c) { return c != 0; }) <= 5);
+  CHECK_THROWS_WITH(world(found->script(), found->seed()).run(two_deposits), "a deposit was lost");
 }
 
 TEST_CASE("sweep: returns the number of seeds and steps and the virtual time") {
@@ -90,12 +92,8 @@ task<> two_tasks(world& w) {
 }
 
 std::string what_a_sweep_says(const world::body& b, const leat::sim::sweep_options& options) {
-  try {
-    leat::sim::sweep(b, options);
-  } catch (const leat::sim::seed_failed& e) {
-    return e.what();
-  }
-  return "nothing found";
+  const auto found = failure_of(b, options);
+  return found ? found->what() : "nothing found";
 }
 
 TEST_CASE("sweep: reports a failure that does not repeat") {
@@ -218,12 +216,7 @@ task<> two_failures(world& w) {
 }
 
 std::string message_of_seed(std::uint64_t seed, const world::body& b) {
-  try {
-    leat::sim::run(seed, b);
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return {};
+  return error_of([&] { leat::sim::run(seed, b); });
 }
 
 TEST_CASE("sweep: a shrunk run fails with the same message, digits aside") {
@@ -374,19 +367,16 @@ TEST_CASE("sweep: counts the failures of all seeds by message, if asked to") {
   }
   REQUIRE(lost > 10);
   REQUIRE(untitled > 10);
-  try {
-    leat::sim::sweep(two_failures, {.count = count, .count_failures = true});
-    FAIL("nothing found");
-  } catch (const leat::sim::seed_failed& e) {
-    INFO(e.what());
-    CHECK(e.failures() == lost + untitled);
-    CHECK_THAT(e.what(),
-               Catch::StartsWith(std::to_string(lost + untitled) + " of 301 runs failed:\n") &&
-                   Catch::Contains("\n  " + std::to_string(lost) + " times, first seed ") &&
-                   Catch::Contains("\n  " + std::to_string(untitled) + " times, first seed ") &&
-                   Catch::Contains("\nseed " + std::to_string(e.seed()) + ": ") &&
-                   Catch::Contains("\nschedule, with 1 non-default decisions"));
-  }
+  const auto found = failure_of(two_failures, {.count = count, .count_failures = true});
+  REQUIRE(found);
+  INFO(found->what());
+  CHECK(found->failures() == lost + untitled);
+  CHECK_THAT(found->what(),
+             Catch::StartsWith(std::to_string(lost + untitled) + " of 301 runs failed:\n") &&
+                 Catch::Contains("\n  " + std::to_string(lost) + " times, first seed ") &&
+                 Catch::Contains("\n  " + std::to_string(untitled) + " times, first seed ") &&
+                 Catch::Contains("\nseed " + std::to_string(found->seed()) + ": ") &&
+                 Catch::Contains("\nschedule, with 1 non-default decisions"));
   CHECK(leat::sim::sweep(two_tasks, {.count = 10, .count_failures = true}).seeds == 10);
 }
 
