@@ -14,7 +14,7 @@
 #include "leat/base/error.hpp"
 #include "leat/coordination/coordinator.hpp"
 #include "leat/input/tensor_batcher.hpp"
-#include "simulation/scenarios.hpp"
+#include "simulation/steps.hpp"
 #include "support/records/error_texts.hpp"
 
 namespace simulation {
@@ -131,17 +131,17 @@ task<> consume(Batcher& b, consumer& c) {
 template <class Batcher>
 task<> run(world& w, Batcher& b, leat::batch_remainder remainder, bool in_order) {
   account all{w, {}, false};
-  const bool one_fails = w.random().uniform_below(6) == 0;
-  const bool stopped = !one_fails && w.random().uniform_below(6) == 0;
-  const auto sources = static_cast<std::int64_t>(1 + w.random().uniform_below(3));
+  const bool one_fails = below(w, 6) == 0;
+  const bool stopped = !one_fails && below(w, 6) == 0;
+  const auto sources = static_cast<std::int64_t>(1 + below(w, 3));
   bool ordered = in_order;
   for (std::int64_t s = 0; s < sources; ++s) {
     leat::source_options how;
-    how.tasks = static_cast<std::size_t>(1 + w.random().uniform_below(4));
-    how.ordered = w.random().uniform_below(2) == 0;
-    how.enqueue_many = w.random().uniform_below(2) == 0;
+    how.tasks = 1 + below(w, 4);
+    how.ordered = below(w, 2) == 0;
+    how.enqueue_many = below(w, 2) == 0;
     if (how.enqueue_many) how.keep = {leat::unknown_dimension};
-    const auto count = static_cast<std::int64_t>(w.random().uniform_below(30));
+    const auto count = static_cast<std::int64_t>(below(w, 30));
     b.add(numbers{all, 1000 * s, 1000 * s + count, how.enqueue_many, one_fails && s == 0}, how);
     ordered = ordered && (how.ordered || how.tasks == 1);
   }
@@ -149,20 +149,20 @@ task<> run(world& w, Batcher& b, leat::batch_remainder remainder, bool in_order)
   leat::coordinator coord("batching");
   leat::task_group group("batching");
   // Sources record their elements in one account, so all of them run on one thread.
-  const bool with_coordinator = stopped || w.random().uniform_below(2) == 0;
+  const bool with_coordinator = stopped || below(w, 2) == 0;
   leat::scheduler& sched = w.thread(w.threads() - 1);
   if (with_coordinator) {
     b.start(coord, sched);
   } else {
     b.start(group, sched);
   }
-  std::vector<consumer> consumers(1 + w.random().uniform_below(2));
+  std::vector<consumer> consumers(1 + below(w, 2));
   leat::task_group consuming("consumers");
   for (std::size_t i = 0; i < consumers.size(); ++i) {
     consuming.spawn_on(w.thread(i % w.threads()), consume(b, consumers[i]), "consumer");
   }
   if (stopped) {
-    co_await leat::sleep_for(1ms * w.random().uniform_below(30));
+    co_await leat::sleep_for(1ms * below(w, 30));
     coord.request_stop();
   }
   co_await consuming.join();
@@ -216,26 +216,25 @@ task<> run(world& w, Batcher& b, leat::batch_remainder remainder, bool in_order)
 }  // namespace
 
 task<> batching(world& w) {
-  const auto batch_size = static_cast<std::size_t>(1 + w.random().uniform_below(6));
-  const auto capacity = static_cast<std::size_t>(2 + w.random().uniform_below(10));
+  const auto batch_size = 1 + below(w, 6);
+  const auto capacity = 2 + below(w, 10);
   const leat::batch_remainder remainder =
-      w.random().uniform_below(2) == 0 ? leat::batch_remainder::keep : leat::batch_remainder::drop;
+      below(w, 2) == 0 ? leat::batch_remainder::keep : leat::batch_remainder::drop;
   // The largest element has 64 bytes.
-  const std::size_t max_size = w.random().uniform_below(3) == 0 ? 200 : leat::unbounded;
-  if (w.random().uniform_below(2) == 0) {
+  const std::size_t max_size = below(w, 3) == 0 ? 200 : leat::unbounded;
+  if (below(w, 2) == 0) {
     leat::tensor_batcher b(spec(), {.batch_size = batch_size,
                                     .capacity = capacity,
                                     .remainder = remainder,
                                     .max_weight = max_size});
     co_await run(w, b, remainder, true);
   } else {
-    leat::tensor_shuffle_batcher b(
-        spec(), {.batch_size = batch_size,
-                 .capacity = capacity,
-                 .min_after_dequeue = static_cast<std::size_t>(w.random().uniform_below(capacity)),
-                 .seed = w.random()(),
-                 .remainder = remainder,
-                 .max_weight = max_size});
+    leat::tensor_shuffle_batcher b(spec(), {.batch_size = batch_size,
+                                            .capacity = capacity,
+                                            .min_after_dequeue = below(w, capacity),
+                                            .seed = w.random()(),
+                                            .remainder = remainder,
+                                            .max_weight = max_size});
     co_await run(w, b, remainder, false);
   }
 }

@@ -17,7 +17,7 @@
 #include "leat/queue/priority_queue.hpp"
 #include "leat/queue/random_shuffle_queue.hpp"
 #include "leat/sim/world/delivery_log.hpp"
-#include "simulation/scenarios.hpp"
+#include "simulation/steps.hpp"
 
 namespace simulation {
 namespace {
@@ -97,27 +97,26 @@ outlet make_outlet(world& w, std::shared_ptr<Queue> q, std::size_t largest_batch
 }
 
 outlet make_outlet(world& w, leat::memory_budget& budget) {
-  const auto capacity = static_cast<std::size_t>(1 + w.random().uniform_below(6));
-  const std::size_t max_weight = w.random().uniform_below(2) == 0 ? leat::unbounded : 8;
+  const auto capacity = 1 + below(w, 6);
+  const std::size_t max_weight = below(w, 2) == 0 ? leat::unbounded : 8;
   const leat::queue_options options{
       .capacity = capacity, .max_weight = max_weight, .budget = &budget, .name = "q"};
-  switch (w.random().uniform_below(3)) {
+  switch (below(w, 3)) {
     case 0:
       return make_outlet(w, std::make_shared<leat::fifo_queue<parcel, by_weight>>(options), 6);
     case 1:
       return make_outlet(
           w, std::make_shared<leat::priority_queue<parcel, by_id, by_weight>>(options), 1);
     default:
-      return make_outlet(
-          w,
-          std::make_shared<leat::random_shuffle_queue<parcel, by_weight>>(leat::shuffle_options{
-              .capacity = capacity,
-              .min_after_dequeue = static_cast<std::size_t>(w.random().uniform_below(capacity)),
-              .seed = w.random()(),
-              .max_weight = max_weight,
-              .budget = &budget,
-              .name = "q"}),
-          6);
+      return make_outlet(w,
+                         std::make_shared<leat::random_shuffle_queue<parcel, by_weight>>(
+                             leat::shuffle_options{.capacity = capacity,
+                                                   .min_after_dequeue = below(w, capacity),
+                                                   .seed = w.random()(),
+                                                   .max_weight = max_weight,
+                                                   .budget = &budget,
+                                                   .name = "q"}),
+                         6);
   }
 }
 
@@ -131,7 +130,7 @@ struct books {
   std::uint64_t next = 0;
 
   parcel fresh(world& w, std::uint64_t producer) {
-    const parcel p{next++, static_cast<std::size_t>(w.random().uniform_below(9))};
+    const parcel p{next++, below(w, 9)};
     deliveries.record_push(producer, p.id);
     return p;
   }
@@ -139,7 +138,7 @@ struct books {
 
 task<> push_run(world& w, outlet& to, books& b, std::uint64_t self) {
   std::vector<parcel> all;
-  for (std::uint64_t i = w.random().uniform_below(5); i > 0; --i) all.push_back(b.fresh(w, self));
+  for (std::uint64_t i = below(w, 5); i > 0; --i) all.push_back(b.fresh(w, self));
   std::vector<parcel> moving = all;
   std::size_t in = 0;
   std::exception_ptr error;
@@ -160,7 +159,7 @@ task<> push_one_of(world& w, outlet& to, books& b, std::uint64_t self) {
   bool in = false;
   std::exception_ptr error;
   try {
-    switch (w.random().uniform_below(3)) {
+    switch (below(w, 3)) {
       case 0: in = co_await to.push(p); break;
       case 1: in = co_await to.push_in_time(p); break;
       default: in = to.try_push(p);
@@ -173,11 +172,10 @@ task<> push_one_of(world& w, outlet& to, books& b, std::uint64_t self) {
 }
 
 task<> produce(world& w, outlet& to, books& b, std::uint64_t self) {
-  for (std::uint64_t round = 2 + w.random().uniform_below(6); round > 0; --round) {
-    if (w.random().uniform_below(4) == 0)
-      co_await leat::sleep_for(1us * w.random().uniform_below(5));
+  for (std::uint64_t round = 2 + below(w, 6); round > 0; --round) {
+    if (below(w, 4) == 0) co_await pause(w, 5);
     try {
-      if (w.random().uniform_below(3) == 0) {
+      if (below(w, 3) == 0) {
         co_await push_run(w, to, b, self);
       } else {
         co_await push_one_of(w, to, b, self);
@@ -191,9 +189,9 @@ task<> produce(world& w, outlet& to, books& b, std::uint64_t self) {
 
 // Returns true if there may be more items.
 task<bool> take(world& w, outlet& from, books& b, std::uint64_t self) {
-  const std::uint64_t kind = w.random().uniform_below(4);
+  const std::uint64_t kind = below(w, 4);
   if (kind == 3) {
-    const auto count = static_cast<std::size_t>(w.random().uniform_below(from.largest_batch + 1));
+    const auto count = below(w, from.largest_batch + 1);
     const std::optional<std::vector<parcel>> all = co_await from.pop_up_to(count);
     if (!all) co_return false;
     for (const parcel& p : *all) b.deliveries.record_pop(self, p.id);
@@ -223,9 +221,7 @@ task<> consume(world& w, outlet& from, books& b, std::uint64_t self) {
 // Queues of one budget between producers and consumers, and the end of these queues.
 class exercise {
  public:
-  explicit exercise(world& w) : w_(w), outlets_(2 + w.random().uniform_below(3)) {
-    w.add_invariants(budget_);
-  }
+  explicit exercise(world& w) : w_(w), outlets_(2 + below(w, 3)) { w.add_invariants(budget_); }
 
   task<> run() {
     std::exception_ptr error;
@@ -235,11 +231,7 @@ class exercise {
       error = std::current_exception();
     }
     for (leat::task_group* group : {&producers_, &consumers_, &patient_}) {
-      try {
-        co_await group->join();
-      } catch (...) {
-        error = std::current_exception();
-      }
+      co_await join_into(error, *group);
       for (outlet& o : outlets_) {
         if (o.base) o.base->close();
       }
@@ -250,33 +242,29 @@ class exercise {
   }
 
  private:
-  leat::scheduler& thread() {
-    return w_.thread(static_cast<std::size_t>(w_.random().uniform_below(w_.threads())));
-  }
-
   task<> go() {
     std::uint64_t who = 0;
     for (outlet& o : outlets_) {
       o = make_outlet(w_, budget_);
-      for (std::uint64_t i = w_.random().uniform_below(3); i > 0; --i) {
-        producers_.spawn_on(thread(), produce(w_, o, books_, ++who), "producer");
+      for (std::uint64_t i = below(w_, 3); i > 0; --i) {
+        producers_.spawn_on(any_thread(w_), produce(w_, o, books_, ++who), "producer");
       }
-      consumers_.spawn_on(thread(), consume(w_, o, books_, ++who), "consumer");
-      patient_.spawn_on(thread(), consume(w_, o, books_, ++who), "patient");
+      consumers_.spawn_on(any_thread(w_), consume(w_, o, books_, ++who), "consumer");
+      patient_.spawn_on(any_thread(w_), consume(w_, o, books_, ++who), "patient");
     }
-    if (w_.random().uniform_below(3) == 0) {
-      co_await leat::sleep_for(1us * w_.random().uniform_below(10));
+    if (below(w_, 3) == 0) {
+      co_await pause(w_, 10);
       consumers_.request_stop();
     }
-    if (w_.random().uniform_below(3) == 0) {
-      co_await leat::sleep_for(1us * w_.random().uniform_below(10));
+    if (below(w_, 3) == 0) {
+      co_await pause(w_, 10);
       end(*outlets_[0].base);
     }
-    if (w_.random().uniform_below(4) == 0) producers_.request_stop();
+    if (below(w_, 4) == 0) producers_.request_stop();
   }
 
   void end(leat::queue_base& q) {
-    switch (w_.random().uniform_below(3)) {
+    switch (below(w_, 3)) {
       case 0: q.close(); break;
       case 1: q.close_and_cancel(); break;
       default: q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "cause")));
@@ -300,7 +288,7 @@ class exercise {
   }
 
   world& w_;
-  leat::memory_budget budget_{8 + w_.random().uniform_below(8), "memory"};
+  leat::memory_budget budget_{8 + below(w_, 8), "memory"};
   std::vector<outlet> outlets_;
   books books_;
   leat::task_group producers_{"producers"};

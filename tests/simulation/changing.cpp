@@ -6,7 +6,7 @@
 
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
-#include "simulation/scenarios.hpp"
+#include "simulation/steps.hpp"
 #include "support/records/record_files.hpp"
 
 namespace simulation {
@@ -19,9 +19,7 @@ using leat_test::texts;
 
 // Reads the rest of a file. Returns false if the file is damaged.
 task<bool> read_one(world& w, std::string path, bool as_records, texts& seen) {
-  const leat::read_options options{
-      .chunk_size = static_cast<std::size_t>(1 + w.random().uniform_below(300)),
-      .depth = static_cast<std::size_t>(1 + w.random().uniform_below(4))};
+  const leat::read_options options{.chunk_size = 1 + below(w, 300), .depth = 1 + below(w, 4)};
   std::string what;
   try {
     if (as_records) {
@@ -39,10 +37,9 @@ task<bool> read_one(world& w, std::string path, bool as_records, texts& seen) {
 }
 
 task<> epochs(world& w, std::string path, bool as_records) {
-  texts expected(static_cast<std::size_t>(1 + w.random().uniform_below(30)));
+  texts expected(1 + below(w, 30));
   for (std::string& line : expected) {
-    line.assign(static_cast<std::size_t>(1 + w.random().uniform_below(60)),
-                static_cast<char>('a' + w.random().uniform_below(26)));
+    line.assign(1 + below(w, 60), static_cast<char>('a' + below(w, 26)));
   }
   if (as_records) {
     co_await leat_test::write_records(path, expected, 500);
@@ -74,7 +71,7 @@ task<> changing(world& w) {
   co_await leat::with_task_group([&w](leat::task_group& group) -> task<> {
     for (std::size_t i = 0; i < 2; ++i) {
       group.spawn_on(w.thread(i % w.threads()),
-                     epochs(w, "/data/" + std::to_string(i), w.random().uniform_below(2) == 0));
+                     epochs(w, "/data/" + std::to_string(i), below(w, 2) == 0));
     }
     co_return;
   });

@@ -13,7 +13,7 @@
 #include "leat/coordination/coordinator.hpp"
 #include "leat/coordination/queue_runner.hpp"
 #include "leat/queue/fifo_queue.hpp"
-#include "simulation/scenarios.hpp"
+#include "simulation/steps.hpp"
 #include "support/records/error_texts.hpp"
 
 namespace simulation {
@@ -43,8 +43,8 @@ task<> member(world& w, leat::coordinator& coord, leat::fifo_queue<int>& q, even
     events& e;
     ~at_end() { ++e.ended; }
   } end{seen};
-  co_await leat::sleep_for(1us * w.random().uniform_below(20));
-  switch (w.random().uniform_below(6)) {
+  co_await pause(w, 20);
+  switch (below(w, 6)) {
     case 0: break;
     case 1:
       seen.sets_out(coord, number);
@@ -53,7 +53,7 @@ task<> member(world& w, leat::coordinator& coord, leat::fifo_queue<int>& q, even
       seen.sets_out(coord, clean_stop);
       coord.request_stop();
       break;
-    case 3: co_await coord.wait_for_stop(1us * w.random().uniform_below(50)); break;
+    case 3: co_await coord.wait_for_stop(1us * below(w, 50)); break;
     case 4: co_await q.pop(); break;
     case 5: {
       leat::task_group inner("inner");
@@ -74,25 +74,23 @@ task<> coordination(world& w) {
   w.add_invariants(coord);
   leat::queue_runner runner(q);
   int produced = 0;
-  const bool with_runner = w.random().uniform_below(2) == 0;
+  const bool with_runner = below(w, 2) == 0;
   if (with_runner) {
     for (int i = 0; i < 2; ++i) {
-      runner.add(
-          [&q, &produced, limit = 1 + static_cast<int>(w.random().uniform_below(10))]() mutable {
-            return [](leat::fifo_queue<int>& to, int& n, int& left) -> task<bool> {
-              if (left-- == 0) co_return false;
-              const bool in = co_await to.push(int{1});
-              if (in) ++n;
-              co_return in;
-            }(q, produced, limit);
-          });
+      runner.add([&q, &produced, limit = 1 + static_cast<int>(below(w, 10))]() mutable {
+        return [](leat::fifo_queue<int>& to, int& n, int& left) -> task<bool> {
+          if (left-- == 0) co_return false;
+          const bool in = co_await to.push(int{1});
+          if (in) ++n;
+          co_return in;
+        }(q, produced, limit);
+      });
     }
     runner.start(coord, w.thread(w.threads() - 1));
   }
-  const int members = static_cast<int>(w.random().uniform_below(6));
+  const int members = static_cast<int>(below(w, 6));
   for (int i = 0; i < members; ++i) {
-    coord.spawn_on(w.thread(static_cast<std::size_t>(w.random().uniform_below(w.threads()))),
-                   member(w, coord, q, seen, i), "member " + std::to_string(i));
+    coord.spawn_on(any_thread(w), member(w, coord, q, seen, i), "member " + std::to_string(i));
   }
   // Stops the coordinator, because members and producers could wait for each other indefinitely.
   coord.spawn([](leat::coordinator& c, events& s) -> task<> {

@@ -2,7 +2,7 @@
 // the complete new one.
 
 #include "leat/base/error.hpp"
-#include "simulation/scenarios.hpp"
+#include "simulation/steps.hpp"
 #include "support/records/record_files.hpp"
 
 namespace simulation {
@@ -22,10 +22,10 @@ texts version(const std::string& which, int count) {
 }  // namespace
 
 task<> crashes(world& w) {
-  const int count = 20 + static_cast<int>(w.random().uniform_below(100));
+  const int count = 20 + static_cast<int>(below(w, 100));
   co_await leat_test::write_records("/a", version("old ", count), 700);
   bool published = false;
-  const std::uint64_t crash_at = w.files().calls() + 1 + w.random().uniform_below(10);
+  const std::uint64_t crash_at = w.files().calls() + 1 + below(w, 10);
   w.always("the machine runs", [&w, crash_at] {
     if (w.files().calls() >= crash_at) w.files().crash();
     return true;

@@ -23,15 +23,14 @@ namespace {
 
 using namespace std::chrono_literals;
 using leat::async_generator;
-using leat::errc;
 using leat::task;
 using leat::sim::world;
 using item = std::unique_ptr<int>;
 
-task<> produce(world& w, leat::fifo_queue<item>& q, std::vector<int>& pushed, int first) {
-  leat::interval every(2us, w.random().uniform_below(2) == 0 ? leat::missed_tick_policy::skip
-                                                             : leat::missed_tick_policy::catch_up);
-  const int count = static_cast<int>(1 + w.random().uniform_below(8));
+task<> produce_owned(world& w, leat::fifo_queue<item>& q, std::vector<int>& pushed, int first) {
+  leat::interval every(
+      2us, below(w, 2) == 0 ? leat::missed_tick_policy::skip : leat::missed_tick_policy::catch_up);
+  const int count = static_cast<int>(1 + below(w, 8));
   for (int i = first; i < first + count; ++i) {
     co_await every.tick();
     const bool in = co_await q.push(std::make_unique<int>(i));
@@ -51,24 +50,24 @@ task<> pause_despite_stop(world& w) {
 
 async_generator<item> pop_items(world& w, leat::fifo_queue<item>& q) {
   for (;;) {
-    if (w.random().uniform_below(2) == 0) co_await pause(w, 3);
+    if (below(w, 2) == 0) co_await pause(w, 3);
     std::optional<item> popped = co_await q.pop();
     if (!popped) co_return;
-    if (w.random().uniform_below(2) == 0) co_await pause_despite_stop(w);
+    if (below(w, 2) == 0) co_await pause_despite_stop(w);
     co_yield std::move(*popped);
   }
 }
 
 async_generator<item> forward(world& w, async_generator<item> inner) {
   while (std::optional<item> got = co_await inner.next()) {
-    if (w.random().uniform_below(2) == 0) co_await pause_despite_stop(w);
+    if (below(w, 2) == 0) co_await pause_despite_stop(w);
     co_yield std::move(*got);
   }
 }
 
 async_generator<item> make_generator(world& w, leat::fifo_queue<item>& q) {
   auto items = pop_items(w, q);
-  return w.random().uniform_below(2) == 0 ? forward(w, std::move(items)) : std::move(items);
+  return below(w, 2) == 0 ? forward(w, std::move(items)) : std::move(items);
 }
 
 task<std::optional<item>> next_in_task(async_generator<item>& all) {
@@ -76,8 +75,8 @@ task<std::optional<item>> next_in_task(async_generator<item>& all) {
 }
 
 task<> consume_one(world& w, supply<item>& s, async_generator<item>& all) {
-  const auto limit = 1us * w.random().uniform_below(6);
-  switch (w.random().uniform_below(4)) {
+  const auto limit = 1us * below(w, 6);
+  switch (below(w, 4)) {
     case 0: s.keep(co_await all.next()); break;
     case 1: s.keep(co_await leat::with_timeout(all.next(), limit)); break;
     case 2: s.keep(co_await leat::run_on(any_thread(w), next_in_task(all))); break;
@@ -89,40 +88,33 @@ task<> consume_one(world& w, supply<item>& s, async_generator<item>& all) {
   }
 }
 
-task<> consume(world& w, supply<item>& s) {
+task<> consume_owned(world& w, supply<item>& s) {
   auto all = make_generator(w, s.items);
-  const std::uint64_t count = 1 + w.random().uniform_below(8);
+  const std::uint64_t count = 1 + below(w, 8);
   for (std::uint64_t i = 0; i < count; ++i) {
     try {
       co_await consume_one(w, s, all);
     } catch (const leat::failure& e) {
-      require(e.code() == errc::cancelled || e.code() == errc::deadline_exceeded, e.what());
+      require_early_end(e);
       all = make_generator(w, s.items);
     }
-    if (w.random().uniform_below(8) == 0) all = make_generator(w, s.items);
+    if (below(w, 8) == 0) all = make_generator(w, s.items);
   }
 }
 
 }  // namespace
 
 task<> generating(world& w) {
-  supply<item> s(static_cast<std::size_t>(1 + w.random().uniform_below(3)));
-  w.add_invariants(s.items);
-  w.add_invariants(s.others);
-  leat::task_group producers("producers");
-  leat::task_group consumers("consumers");
-  producers.spawn_on(any_thread(w), produce(w, s.items, s.pushed, 0), "items");
-  producers.spawn_on(any_thread(w), produce(w, s.others, s.pushed, 100), "others");
-  for (int i = 0; i < 2; ++i) consumers.spawn_on(any_thread(w), consume(w, s), "consumer");
-  if (w.random().uniform_below(2) == 0) {
+  supply<item> s(w);
+  s.start(produce_owned, consume_owned);
+  if (below(w, 2) == 0) {
     co_await pause(w, 20);
-    s.items.close();
-    s.others.close();
+    s.close();
   } else {
     co_await pause(w, 30);
-    consumers.request_stop();
+    s.consumers.request_stop();
   }
-  co_await end_supply(w, s, producers, consumers);
+  co_await s.end();
 }
 
 }  // namespace simulation

@@ -21,13 +21,12 @@ namespace simulation {
 namespace {
 
 using namespace std::chrono_literals;
-using leat::errc;
 using leat::task;
 using leat::sim::world;
 using item_queue = leat::fifo_queue<int>;
 
-task<> produce(world& w, item_queue& q, std::vector<int>& pushed, int first) {
-  const int count = static_cast<int>(1 + w.random().uniform_below(8));
+task<> produce_plain(world& w, item_queue& q, std::vector<int>& pushed, int first) {
+  const int count = static_cast<int>(1 + below(w, 8));
   for (int item = first; item < first + count; ++item) {
     co_await pause(w, 4);
     const bool in = co_await q.push(item);
@@ -78,8 +77,8 @@ task<> consume_with_stop(world& w, supply<int>& s) {
 }
 
 task<> consume_selected(world& w, supply<int>& s) {
-  const auto limit = 1us * w.random().uniform_below(8);
-  if (w.random().uniform_below(2) == 0) {
+  const auto limit = 1us * below(w, 8);
+  if (below(w, 2) == 0) {
     const auto done =
         co_await leat::select(s.others.pop(), take_item(w, s.items), leat::sleep_for(limit));
     if (done.index() == 0) s.keep(std::get<0>(done));
@@ -93,13 +92,13 @@ task<> consume_selected(world& w, supply<int>& s) {
   }
 }
 
-task<> consume(world& w, supply<int>& s) {
-  const std::uint64_t count = 1 + w.random().uniform_below(8);
+task<> consume_limited(world& w, supply<int>& s) {
+  const std::uint64_t count = 1 + below(w, 8);
   for (std::uint64_t i = 0; i < count; ++i) {
     try {
-      switch (w.random().uniform_below(4)) {
+      switch (below(w, 4)) {
         case 0: {
-          const auto limit = 1us * w.random().uniform_below(6);
+          const auto limit = 1us * below(w, 6);
           s.keep(co_await leat::with_timeout(take_item(w, s.items), limit));
           break;
         }
@@ -113,7 +112,7 @@ task<> consume(world& w, supply<int>& s) {
         }
       }
     } catch (const leat::failure& e) {
-      require(e.code() == errc::cancelled || e.code() == errc::deadline_exceeded, e.what());
+      require_early_end(e);
     }
   }
 }
@@ -121,27 +120,20 @@ task<> consume(world& w, supply<int>& s) {
 }  // namespace
 
 task<> limiting(world& w) {
-  supply<int> s(static_cast<std::size_t>(1 + w.random().uniform_below(3)));
-  w.add_invariants(s.items);
-  w.add_invariants(s.others);
-  leat::task_group producers("producers");
-  leat::task_group consumers("consumers");
-  producers.spawn_on(any_thread(w), produce(w, s.items, s.pushed, 0), "items");
-  producers.spawn_on(any_thread(w), produce(w, s.others, s.pushed, 100), "others");
-  for (int i = 0; i < 2; ++i) consumers.spawn_on(any_thread(w), consume(w, s), "consumer");
-  if (w.random().uniform_below(3) == 0) {
+  supply<int> s(w);
+  s.start(produce_plain, consume_limited);
+  if (below(w, 3) == 0) {
     co_await pause(w, 12);
-    if (w.random().uniform_below(2) == 0) consumers.request_stop();
+    if (below(w, 2) == 0) s.consumers.request_stop();
   }
-  if (w.random().uniform_below(2) == 0) {
+  if (below(w, 2) == 0) {
     co_await pause(w, 20);
-    s.items.close();
-    s.others.close();
+    s.close();
   } else {
     co_await pause(w, 40);
-    consumers.request_stop();
+    s.consumers.request_stop();
   }
-  co_await end_supply(w, s, producers, consumers);
+  co_await s.end();
 }
 
 }  // namespace simulation

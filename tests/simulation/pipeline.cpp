@@ -10,7 +10,7 @@
 #include "leat/input/batcher.hpp"
 #include "leat/input/input_producer.hpp"
 #include "leat/io/reader/line_reader.hpp"
-#include "simulation/scenarios.hpp"
+#include "simulation/steps.hpp"
 
 namespace simulation {
 namespace {
@@ -23,9 +23,8 @@ task<bool> read_next(world& w, leat::fifo_queue<std::string>& names,
                      leat::random_shuffle_queue<std::string>& samples) {
   const std::optional<std::string> name = co_await names.pop();
   if (!name) co_return false;
-  auto reader = co_await leat::line_reader::open(
-      *name,
-      {.read = {.chunk_size = static_cast<std::size_t>(16 + w.random().uniform_below(200))}});
+  auto reader =
+      co_await leat::line_reader::open(*name, {.read = {.chunk_size = 16 + below(w, 200)}});
   leat::line_batch batch;
   while (co_await reader->read_batch(batch)) {
     std::vector<std::string> lines(batch.begin(), batch.end());
@@ -38,12 +37,12 @@ task<bool> read_next(world& w, leat::fifo_queue<std::string>& names,
 }  // namespace
 
 task<> pipeline(world& w) {
-  const std::uint64_t epochs = 1 + w.random().uniform_below(3);
+  const std::uint64_t epochs = 1 + below(w, 3);
   std::map<std::string, std::uint64_t> expected;
   std::vector<std::string> paths;
-  for (std::uint64_t f = 0, files = 1 + w.random().uniform_below(4); f < files; ++f) {
+  for (std::uint64_t f = 0, files = 1 + below(w, 4); f < files; ++f) {
     std::string text;
-    for (std::uint64_t i = 0, lines = w.random().uniform_below(20); i < lines; ++i) {
+    for (std::uint64_t i = 0, lines = below(w, 20); i < lines; ++i) {
       const std::string line = "file " + std::to_string(f) + " line " + std::to_string(i);
       text += line + "\n";
       expected[line] = epochs;
@@ -55,23 +54,22 @@ task<> pipeline(world& w) {
   leat::coordinator coord("pipeline");
   leat::string_input_producer names(paths,
                                     {.num_epochs = epochs, .seed = w.random()(), .capacity = 2});
-  leat::shuffle_batcher<std::string> batches(
-      {.batch_size = static_cast<std::size_t>(1 + w.random().uniform_below(6)),
-       .capacity = 12,
-       .min_after_dequeue = static_cast<std::size_t>(w.random().uniform_below(8)),
-       .seed = w.random()()});
+  leat::shuffle_batcher<std::string> batches({.batch_size = 1 + below(w, 6),
+                                              .capacity = 12,
+                                              .min_after_dequeue = below(w, 8),
+                                              .seed = w.random()()});
   w.add_invariants(names.queue());
   w.add_invariants(batches.queue());
-  for (std::uint64_t i = 0, readers = 1 + w.random().uniform_below(16); i < readers; ++i) {
+  for (std::uint64_t i = 0, readers = 1 + below(w, 16); i < readers; ++i) {
     batches.add([&] { return read_next(w, names.queue(), batches.queue()); },
                 "reader " + std::to_string(i));
   }
   names.start(coord, reading);
   batches.start(coord, reading);
-  const bool stopped = w.random().uniform_below(4) == 0;
+  const bool stopped = below(w, 4) == 0;
   if (stopped) {
     coord.spawn([](world& here, leat::coordinator& c) -> task<> {
-      co_await leat::sleep_for(100us * here.random().uniform_below(300));
+      co_await leat::sleep_for(100us * below(here, 300));
       c.request_stop();
     }(w, coord));
   }

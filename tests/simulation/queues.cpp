@@ -12,7 +12,7 @@
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/queue/priority_queue.hpp"
 #include "leat/queue/random_shuffle_queue.hpp"
-#include "simulation/scenarios.hpp"
+#include "simulation/steps.hpp"
 
 namespace simulation {
 namespace {
@@ -38,18 +38,13 @@ struct ledger {
   }
 };
 
-bool is_end(const leat::failure& e) {
-  return e.code() == errc::cancelled || e.code() == errc::data_loss;
-}
-
 template <class Queue>
 task<> produce(world& w, Queue& q, ledger& book) {
-  const std::size_t rounds = 1 + w.random().uniform_below(6);
+  const std::size_t rounds = 1 + below(w, 6);
   for (std::size_t i = 0; i < rounds; ++i) {
-    if (w.random().uniform_below(4) == 0)
-      co_await leat::sleep_for(1us * w.random().uniform_below(5));
-    const std::uint64_t kind = w.random().uniform_below(3);
-    std::vector<int> items = book.fresh(kind == 1 ? w.random().uniform_below(9) : 1);
+    if (below(w, 4) == 0) co_await pause(w, 5);
+    const std::uint64_t kind = below(w, 3);
+    std::vector<int> items = book.fresh(kind == 1 ? below(w, 9) : 1);
     try {
       if (kind == 0) {
         const bool in = co_await q.push(items[0]);
@@ -65,7 +60,7 @@ task<> produce(world& w, Queue& q, ledger& book) {
       book.accept(items, e.count());
       co_return;
     } catch (const leat::failure& e) {
-      require(is_end(e), e.what());
+      require_queue_end(e);
       co_return;
     }
   }
@@ -74,8 +69,8 @@ task<> produce(world& w, Queue& q, ledger& book) {
 template <class Queue>
 task<> consume(world& w, Queue& q, ledger& book, std::size_t largest_batch) {
   for (;;) {
-    const std::uint64_t kind = w.random().uniform_below(4);
-    const auto count = static_cast<std::size_t>(w.random().uniform_below(largest_batch + 1));
+    const std::uint64_t kind = below(w, 4);
+    const auto count = below(w, largest_batch + 1);
     try {
       if (kind == 0) {
         const std::optional<int> item = co_await q.pop();
@@ -93,7 +88,7 @@ task<> consume(world& w, Queue& q, ledger& book, std::size_t largest_batch) {
         book.out.insert(book.out.end(), batch->begin(), batch->end());
       }
     } catch (const leat::failure& e) {
-      require(is_end(e), e.what());
+      require_queue_end(e);
       co_return;
     }
   }
@@ -119,11 +114,7 @@ class queue_exercise {
     }
     if (error) q_.close_and_cancel();
     for (leat::task_group* group : {&producers, &consumers, &patient}) {
-      try {
-        co_await group->join();
-      } catch (...) {
-        error = std::current_exception();
-      }
+      co_await join_into(error, *group);
     }
     w_.clear_invariants();
     if (error) std::rethrow_exception(error);
@@ -131,28 +122,24 @@ class queue_exercise {
   }
 
  private:
-  leat::scheduler& thread() {
-    return w_.thread(static_cast<std::size_t>(w_.random().uniform_below(w_.threads())));
-  }
-
   task<> go(leat::task_group& producers, leat::task_group& consumers, leat::task_group& patient) {
-    const std::uint64_t many = 1 + w_.random().uniform_below(4);
+    const std::uint64_t many = 1 + below(w_, 4);
     for (std::uint64_t i = 0; i < many; ++i) {
-      producers.spawn_on(thread(), produce(w_, q_, book_), "producer");
-      consumers.spawn_on(thread(), consume(w_, q_, book_, largest_batch_), "consumer");
+      producers.spawn_on(any_thread(w_), produce(w_, q_, book_), "producer");
+      consumers.spawn_on(any_thread(w_), consume(w_, q_, book_, largest_batch_), "consumer");
     }
-    if (w_.random().uniform_below(2) == 0)
-      patient.spawn_on(thread(), consume(w_, q_, book_, largest_batch_), "patient");
-    if (w_.random().uniform_below(3) == 0) {
-      co_await leat::sleep_for(1us * w_.random().uniform_below(8));
+    if (below(w_, 2) == 0)
+      patient.spawn_on(any_thread(w_), consume(w_, q_, book_, largest_batch_), "patient");
+    if (below(w_, 3) == 0) {
+      co_await pause(w_, 8);
       producers.request_stop();
     }
-    if (w_.random().uniform_below(3) == 0) {
-      co_await leat::sleep_for(1us * w_.random().uniform_below(8));
+    if (below(w_, 3) == 0) {
+      co_await pause(w_, 8);
       consumers.request_stop();
     }
-    co_await leat::sleep_for(1us * w_.random().uniform_below(10));
-    switch (w_.random().uniform_below(4)) {
+    co_await pause(w_, 10);
+    switch (below(w_, 4)) {
       case 0: q_.close(); break;
       case 1: q_.close_and_cancel(); break;
       case 2: q_.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "cause"))); break;
@@ -160,7 +147,7 @@ class queue_exercise {
         // The producers end without a stop while consumers run.
         while (producers.live_tasks() > 0 && consumers.live_tasks() + patient.live_tasks() > 0) {
           co_await leat::sleep_for(1us);
-          if (w_.random().uniform_below(50) == 0) break;
+          if (below(w_, 50) == 0) break;
         }
     }
     producers.request_stop();
@@ -170,9 +157,7 @@ class queue_exercise {
 
   void check() {
     while (const std::optional<int> item = q_.try_pop()) book_.out.push_back(*item);
-    std::sort(book_.in.begin(), book_.in.end());
-    std::sort(book_.out.begin(), book_.out.end());
-    require(book_.in == book_.out, "popped items are not the pushed items");
+    require_same(book_.out, book_.in);
     const leat::queue_statistics s = q_.statistics();
     require(s.waiting_pops == 0 && s.waiting_pushes == 0, "operations wait at the end of a queue");
     require(s.pushed == s.popped && s.size == 0, "statistics are not consistent");
@@ -188,8 +173,8 @@ class queue_exercise {
 
 task<> queues(world& w) {
   constexpr std::size_t beyond_capacity = 6;
-  const auto capacity = static_cast<std::size_t>(1 + w.random().uniform_below(8));
-  switch (w.random().uniform_below(3)) {
+  const auto capacity = 1 + below(w, 8);
+  switch (below(w, 3)) {
     case 0: {
       leat::fifo_queue<int> q(capacity, "fifo");
       queue_exercise e(w, q, beyond_capacity);
@@ -197,11 +182,10 @@ task<> queues(world& w) {
       break;
     }
     case 1: {
-      leat::random_shuffle_queue<int> q(
-          {.capacity = capacity,
-           .min_after_dequeue = static_cast<std::size_t>(w.random().uniform_below(capacity)),
-           .seed = w.random()(),
-           .name = "shuffled"});
+      leat::random_shuffle_queue<int> q({.capacity = capacity,
+                                         .min_after_dequeue = below(w, capacity),
+                                         .seed = w.random()(),
+                                         .name = "shuffled"});
       queue_exercise e(w, q, beyond_capacity);
       co_await e.run();
       break;

@@ -6,31 +6,27 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
-#include "simulation/scenarios.hpp"
+#include "simulation/steps.hpp"
 #include "support/records/record_files.hpp"
 
 namespace simulation {
 namespace {
 
 using namespace std::chrono_literals;
-using leat::errc;
 using leat::task;
 using leat::sim::world;
 using leat_test::texts;
 
 texts random_lines(world& w) {
-  texts all(static_cast<std::size_t>(w.random().uniform_below(60)));
+  texts all(below(w, 60));
   for (std::string& line : all) {
-    line.assign(static_cast<std::size_t>(
-                    w.random().uniform_below(w.random().uniform_below(8) == 0 ? 900 : 40)),
-                static_cast<char>('a' + w.random().uniform_below(26)));
+    line.assign(below(w, below(w, 8) == 0 ? 900 : 40), static_cast<char>('a' + below(w, 26)));
   }
   return all;
 }
 
 leat::read_options random_options(world& w) {
-  return {.chunk_size = static_cast<std::size_t>(1 + w.random().uniform_below(700)),
-          .depth = static_cast<std::size_t>(1 + w.random().uniform_below(5))};
+  return {.chunk_size = 1 + below(w, 700), .depth = 1 + below(w, 5)};
 }
 
 // Writes one file and reads it, and compares the results.
@@ -38,8 +34,7 @@ task<> one_file(world& w, std::string path, bool as_records, bool stopped, texts
                 texts& seen) {
   expected = random_lines(w);
   if (as_records) {
-    co_await leat_test::write_records(path, expected,
-                                      static_cast<std::size_t>(1 + w.random().uniform_below(2000)));
+    co_await leat_test::write_records(path, expected, 1 + below(w, 2000));
   } else {
     std::string text;
     for (const std::string& line : expected) text += line + "\n";
@@ -51,7 +46,7 @@ task<> one_file(world& w, std::string path, bool as_records, bool stopped, texts
                            : leat_test::read_lines_into(seen, path, {.read = options}),
                 "reader");
   if (stopped) {
-    co_await leat::sleep_for(10us * w.random().uniform_below(3000));
+    co_await leat::sleep_for(10us * below(w, 3000));
     reading.request_stop();
   }
   co_await reading.join();
@@ -63,15 +58,15 @@ task<> one_file(world& w, std::string path, bool as_records, bool stopped, texts
 }  // namespace
 
 task<> reading(world& w) {
-  const auto count = static_cast<std::size_t>(1 + w.random().uniform_below(3));
+  const auto count = 1 + below(w, 3);
   std::vector<texts> expected(count);
   std::vector<texts> seen(count);
   w.files().make_directory("/data");
   co_await leat::with_task_group([&](leat::task_group& group) -> task<> {
     for (std::size_t i = 0; i < count; ++i) {
       group.spawn_on(w.thread(i % w.threads()),
-                     one_file(w, "/data/" + std::to_string(i), w.random().uniform_below(2) == 0,
-                              w.random().uniform_below(4) == 0, expected[i], seen[i]));
+                     one_file(w, "/data/" + std::to_string(i), below(w, 2) == 0, below(w, 4) == 0,
+                              expected[i], seen[i]));
     }
     co_return;
   });

@@ -9,7 +9,7 @@
 #include "leat/base/error.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
-#include "simulation/scenarios.hpp"
+#include "simulation/steps.hpp"
 
 namespace simulation {
 namespace {
@@ -100,9 +100,9 @@ task<texts> read_all(const declaration& d, world& w) {
 }  // namespace
 
 task<> resuming(world& w) {
-  for (std::uint64_t f = 0, files = 1 + w.random().uniform_below(5); f < files; ++f) {
+  for (std::uint64_t f = 0, files = 1 + below(w, 5); f < files; ++f) {
     std::string text;
-    for (std::uint64_t i = 0, lines = w.random().uniform_below(25); i < lines; ++i) {
+    for (std::uint64_t i = 0, lines = below(w, 25); i < lines; ++i) {
       text += std::to_string(f) + '-' + std::to_string(i) + "\n";
     }
     w.files().write_file("/in/" + std::to_string(f), text);
@@ -119,7 +119,7 @@ task<> resuming(world& w) {
     leat::task_group group("reading");
     auto p = declared(d, w);
     group.spawn(read_on(std::make_unique<decltype(p)>(std::move(p)), state, saved, seen, ended));
-    co_await leat::sleep_for(std::chrono::microseconds(w.random().uniform_below(500 * patience)));
+    co_await leat::sleep_for(std::chrono::microseconds(below(w, 500 * patience)));
     group.request_stop();
     try {
       co_await group.join();

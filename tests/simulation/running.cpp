@@ -12,7 +12,7 @@
 #include "leat/coordination/looper.hpp"
 #include "leat/coordination/queue_runner.hpp"
 #include "leat/queue/fifo_queue.hpp"
-#include "simulation/scenarios.hpp"
+#include "simulation/steps.hpp"
 #include "support/records/error_texts.hpp"
 
 namespace simulation {
@@ -70,14 +70,14 @@ task<> count(int& n) {
 
 leat::queue_runner_options random_options(world& w, leat::fifo_queue<int>& q, tally& t) {
   leat::queue_runner_options options;
-  if (w.random().uniform_below(2) == 0) {
+  if (below(w, 2) == 0) {
     options.close_op.run = [&]() -> task<> {
       ++t.closes;
       co_await leat::sleep_for(1us);
       q.close();
     };
   }
-  if (w.random().uniform_below(2) == 0) {
+  if (below(w, 2) == 0) {
     options.cancel_op.run = [&]() -> task<> {
       ++t.cancels;
       co_await leat::sleep_for(1us);
@@ -89,8 +89,8 @@ leat::queue_runner_options random_options(world& w, leat::fifo_queue<int>& q, ta
 
 leat::looper_options random_loop(world& w, tally& t) {
   leat::looper_options options;
-  options.interval = 1us * w.random().uniform_below(20);
-  if (w.random().uniform_below(2) == 0) options.missed_ticks = leat::missed_tick_policy::skip;
+  options.interval = 1us * below(w, 20);
+  if (below(w, 2) == 0) options.missed_ticks = leat::missed_tick_policy::skip;
   options.start_loop = [&t] { return count(t.loop_starts); };
   options.stop_loop = [&t] { return count(t.loop_stops); };
   return options;
@@ -121,12 +121,12 @@ task<> run_under(world& w, Owner& owner, leat::queue_runner& runner, tally& t) {
   const leat::queue_runner_handle run = runner.start(owner);
   const leat::looper_options loop = random_loop(w, t);
   owner.spawn(leat::looper([]() -> task<> { co_await leat::sleep_for(3us); }, loop), "looper");
-  const leat::duration limit = 1us * w.random().uniform_below(50);
+  const leat::duration limit = 1us * below(w, 50);
   try {
     co_await run.wait_for_first_enqueue(limit);
   } catch (const leat::failure&) {
   }
-  co_await leat::sleep_for(1us * w.random().uniform_below(200));
+  co_await pause(w, 200);
   t.ended_by_itself = run.running_producers() == 0;
   owner.request_stop();
   try {
@@ -144,16 +144,15 @@ task<> running(world& w) {
   w.add_invariants(q);
   const leat::queue_runner_options options = random_options(w, q, t);
   leat::queue_runner runner(q, options);
-  std::vector<producer> producers(1 + static_cast<std::size_t>(w.random().uniform_below(3)));
+  std::vector<producer> producers(1 + below(w, 3));
   for (producer& p : producers) {
-    p.how = static_cast<end>(w.random().uniform_below(4));
-    p.pushes = static_cast<int>(w.random().uniform_below(6));
-    runner.add([&q, &p, &t] { return step(q, p, t); }, "producer",
-               &w.thread(static_cast<std::size_t>(w.random().uniform_below(w.threads()))));
+    p.how = static_cast<end>(below(w, 4));
+    p.pushes = static_cast<int>(below(w, 6));
+    runner.add([&q, &p, &t] { return step(q, p, t); }, "producer", &any_thread(w));
   }
   leat::task_group reading;
   reading.spawn(consume(q, t), "consumer");
-  const bool in_group = w.random().uniform_below(2) == 0;
+  const bool in_group = below(w, 2) == 0;
   if (in_group) {
     leat::task_group group("owner");
     co_await run_under(w, group, runner, t);

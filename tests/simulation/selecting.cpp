@@ -12,7 +12,7 @@
 #include "leat/base/error.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/sim/world/delivery_log.hpp"
-#include "simulation/scenarios.hpp"
+#include "simulation/steps.hpp"
 
 namespace simulation {
 namespace {
@@ -27,26 +27,21 @@ using queue_pair = std::array<std::unique_ptr<queue>, 2>;
 
 constexpr std::uint64_t items_each = 8;
 
-void expect_end(const leat::failure& e) {
-  require(e.code() == errc::deadline_exceeded || e.code() == errc::cancelled, e.what());
-}
-
 task<> produce(world& w, queue_pair& q, leat::sim::delivery_log& book, std::uint64_t self) {
   for (std::uint64_t i = 0; i < items_each; ++i) {
     const std::uint64_t id = self * items_each + i;
     book.record_push(self, id);
     bool in = false;
     try {
-      if (w.random().uniform_below(2) == 0) {
+      if (below(w, 2) == 0) {
         const auto r = co_await leat::select(q[0]->push(id), q[1]->push(id),
-                                             leat::sleep_for(1us * w.random().uniform_below(5)));
+                                             leat::sleep_for(1us * below(w, 5)));
         in = (r.index() == 0 && std::get<0>(r)) || (r.index() == 1 && std::get<1>(r));
       } else {
-        in = co_await leat::with_timeout(q[w.random().uniform_below(2)]->push(id),
-                                         1us * w.random().uniform_below(5));
+        in = co_await leat::with_timeout(q[below(w, 2)]->push(id), 1us * below(w, 5));
       }
     } catch (const leat::failure& e) {
-      expect_end(e);
+      require_early_end(e);
     }
     if (!in) book.record_rejected(id);
   }
@@ -55,10 +50,10 @@ task<> produce(world& w, queue_pair& q, leat::sim::delivery_log& book, std::uint
 task<> consume(world& w, queue_pair& q, leat::sim::delivery_log& book, std::uint64_t self) {
   for (;;) {
     try {
-      switch (w.random().uniform_below(4)) {
+      switch (below(w, 4)) {
         case 0: {
-          const auto r = co_await leat::select(q[0]->pop(), q[1]->pop(),
-                                               leat::sleep_for(1us * w.random().uniform_below(5)));
+          const auto r =
+              co_await leat::select(q[0]->pop(), q[1]->pop(), leat::sleep_for(1us * below(w, 5)));
           if (r.index() == 2) break;
           const auto& item = r.index() == 0 ? std::get<0>(r) : std::get<1>(r);
           if (!item) co_return;
@@ -66,16 +61,14 @@ task<> consume(world& w, queue_pair& q, leat::sim::delivery_log& book, std::uint
           break;
         }
         case 1: {
-          const auto item = co_await leat::with_timeout(q[w.random().uniform_below(2)]->pop(),
-                                                        1us * w.random().uniform_below(5));
+          const auto item = co_await leat::with_timeout(q[below(w, 2)]->pop(), 1us * below(w, 5));
           if (!item) co_return;
           book.record_pop(self, *item);
           break;
         }
         case 2: {
-          const auto r = co_await leat::select(
-              leat::with_timeout(q[0]->pop(), 1us * w.random().uniform_below(5)),
-              leat::with_timeout(q[1]->pop(), 1us * w.random().uniform_below(5)));
+          const auto r = co_await leat::select(leat::with_timeout(q[0]->pop(), 1us * below(w, 5)),
+                                               leat::with_timeout(q[1]->pop(), 1us * below(w, 5)));
           const auto& item = r.index() == 0 ? std::get<0>(r) : std::get<1>(r);
           if (!item) co_return;
           book.record_pop(self, *item);
@@ -83,7 +76,7 @@ task<> consume(world& w, queue_pair& q, leat::sim::delivery_log& book, std::uint
         }
         default: {
           const auto r = co_await leat::select(q[0]->pop_many(2), q[1]->pop_up_to(2),
-                                               leat::sleep_for(1us * w.random().uniform_below(5)));
+                                               leat::sleep_for(1us * below(w, 5)));
           if (r.index() == 2) break;
           const auto& batch = r.index() == 0 ? std::get<0>(r) : std::get<1>(r);
           if (!batch) co_return;
@@ -91,7 +84,7 @@ task<> consume(world& w, queue_pair& q, leat::sim::delivery_log& book, std::uint
         }
       }
     } catch (const leat::failure& e) {
-      expect_end(e);
+      require_early_end(e);
       if (e.code() == errc::cancelled) co_return;
     }
   }
@@ -102,7 +95,7 @@ task<> consume(world& w, queue_pair& q, leat::sim::delivery_log& book, std::uint
 task<> selecting(world& w) {
   queue_pair q;
   for (auto& one : q) {
-    one = std::make_unique<queue>(static_cast<std::size_t>(1 + w.random().uniform_below(3)), "q");
+    one = std::make_unique<queue>(1 + below(w, 3), "q");
     w.add_invariants(*one);
   }
   // The items of a producer need not stay in order, because they use two queues.
@@ -114,16 +107,12 @@ task<> selecting(world& w) {
     producers.spawn_on(w.thread(static_cast<std::size_t>(i)), produce(w, q, book, i), "producer");
     consumers.spawn_on(w.thread(static_cast<std::size_t>(i)), consume(w, q, book, i), "consumer");
   }
-  if (w.random().uniform_below(3) == 0) {
-    co_await leat::sleep_for(1us * w.random().uniform_below(10));
+  if (below(w, 3) == 0) {
+    co_await pause(w, 10);
     consumers.request_stop();
   }
   for (leat::task_group* group : {&producers, &consumers}) {
-    try {
-      co_await group->join();
-    } catch (...) {
-      error = std::current_exception();
-    }
+    co_await join_into(error, *group);
     for (auto& one : q) one->close();
   }
   w.clear_invariants();

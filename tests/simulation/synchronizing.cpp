@@ -17,7 +17,7 @@
 #include "leat/base/error.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/sync.hpp"
-#include "simulation/scenarios.hpp"
+#include "simulation/steps.hpp"
 
 namespace simulation {
 namespace {
@@ -36,10 +36,8 @@ struct rpc_call {
 
 struct primitives {
   explicit primitives(world& w)
-      : room(
-            1 + static_cast<std::size_t>(w.random().uniform_below(3)),
-            w.random().uniform_below(2) == 0 ? leat::lag_policy::overwrite : leat::lag_policy::wait,
-            "room") {}
+      : room(1 + below(w, 3),
+             below(w, 2) == 0 ? leat::lag_policy::overwrite : leat::lag_policy::wait, "room") {}
 
   leat::semaphore semaphore{permits, "semaphore"};
   leat::mutex mutex{"mutex"};
@@ -55,14 +53,10 @@ struct primitives {
   int sent = 0;
 };
 
-leat::duration some_time(world& w) { return 1us * static_cast<int>(w.random().uniform_below(5)); }
-
-void expect_wait_end(const leat::failure& e) {
-  require(e.code() == leat::errc::deadline_exceeded || e.code() == leat::errc::cancelled, e.what());
-}
+leat::duration some_time(world& w) { return 1us * static_cast<int>(below(w, 5)); }
 
 task<> hold_permits(world& w, primitives& s) {
-  const auto wanted = static_cast<std::size_t>(1 + w.random().uniform_below(permits));
+  const auto wanted = 1 + below(w, permits);
   const auto guard = co_await leat::with_timeout(s.semaphore.acquire(wanted), some_time(w));
   s.held += guard.count();
   require(s.held <= permits, "more permits are held than there are");
@@ -103,7 +97,7 @@ task<> ask_server(world& w, primitives& s, std::uint64_t number) {
 }
 
 task<> use_one_primitive(world& w, primitives& s, std::uint64_t number) {
-  switch (w.random().uniform_below(8)) {
+  switch (below(w, 8)) {
     case 0: return hold_permits(w, s);
     case 1: return hold_mutex(w, s);
     case 2: return read_table(w, s);
@@ -121,7 +115,7 @@ task<> use_primitives(world& w, primitives& s, std::uint64_t self) {
     try {
       co_await use_one_primitive(w, s, self * rounds_each + i);
     } catch (const leat::failure& e) {
-      expect_wait_end(e);
+      require_early_end(e);
     }
   }
 }
@@ -145,7 +139,7 @@ task<> listen(world& w, primitives& s, leat::broadcast<int>::receiver receiver) 
     expected += static_cast<int>(item->missed);
     require(item->value == expected, "a receiver has lost a value or received it twice");
     ++expected;
-    if (w.random().uniform_below(2) == 0) co_await leat::sleep_for(some_time(w));
+    if (below(w, 2) == 0) co_await leat::sleep_for(some_time(w));
   }
   const bool stopped = leat::this_task::stop_requested();
   require(stopped || expected == s.sent, "a receiver has not received the last value");
@@ -192,17 +186,13 @@ task<> synchronizing(world& w) {
   }
   others.spawn_on(thread(0), answer_calls(w, s), "server");
   workers.spawn_on(thread(1), speak(w, s), "speaker");
-  if (w.random().uniform_below(3) == 0) {
-    co_await leat::sleep_for(2us * w.random().uniform_below(10));
-    (w.random().uniform_below(2) == 0 ? workers : others).request_stop();
+  if (below(w, 3) == 0) {
+    co_await leat::sleep_for(2us * below(w, 10));
+    (below(w, 2) == 0 ? workers : others).request_stop();
   }
   if (others.stop_requested()) s.room.close();  // without receivers that read, a send would wait
   for (leat::task_group* group : {&workers, &others}) {
-    try {
-      co_await group->join();
-    } catch (...) {
-      error = std::current_exception();
-    }
+    co_await join_into(error, *group);
     s.calls.close();
     s.count.close();
     s.room.close();

@@ -27,13 +27,12 @@
 #include "leat/queue/padding_fifo_queue.hpp"
 #include "leat/queue/priority_queue.hpp"
 #include "leat/queue/random_shuffle_queue.hpp"
-#include "simulation/scenarios.hpp"
+#include "simulation/steps.hpp"
 
 namespace simulation {
 namespace {
 
 using namespace std::chrono_literals;
-using leat::errc;
 using leat::task;
 using leat::sim::world;
 
@@ -89,7 +88,7 @@ class device {
     });
     transfers_.spawn([](std::shared_ptr<transfer<Handler>> pending) -> task<> {
       world& w = pending->self.world_;
-      co_await leat::sleep_for(1us * w.random().uniform_below(6));
+      co_await pause(w, 6);
       if (!pending->over) pending->finish({}, ++pending->self.transferred_);
     }(t));
   }
@@ -127,9 +126,9 @@ auto item_of(int number) {
 
 template <class Queue>
 task<> produce(world& w, Queue& q, records& book) {
-  const std::uint64_t count = 1 + w.random().uniform_below(8);
+  const std::uint64_t count = 1 + below(w, 8);
   for (std::uint64_t i = 0; i < count; ++i) {
-    co_await leat::sleep_for(1us * w.random().uniform_below(4));
+    co_await pause(w, 4);
     const int item = book.next++;
     const bool in = co_await q.push(item_of<Queue>(item));
     if (in) book.pushed.push_back(item);
@@ -138,11 +137,11 @@ task<> produce(world& w, Queue& q, records& book) {
 
 template <class Queue>
 task<> consume(world& w, Queue& q, device& d, records& book) {
-  const std::uint64_t count = 1 + w.random().uniform_below(10);
+  const std::uint64_t count = 1 + below(w, 10);
   for (std::uint64_t i = 0; i < count; ++i) {
     try {
-      const auto limit = 1us * w.random().uniform_below(5);
-      switch (w.random().uniform_below(3)) {
+      const auto limit = 1us * below(w, 5);
+      switch (below(w, 3)) {
         case 0: {
           const auto done = co_await leat::select(q.pop(), d.async_transfer(leat::use_task),
                                                   leat::sleep_for(limit));
@@ -163,7 +162,7 @@ task<> consume(world& w, Queue& q, device& d, records& book) {
         }
       }
     } catch (const leat::failure& e) {
-      require(e.code() == errc::cancelled || e.code() == errc::deadline_exceeded, e.what());
+      require_early_end(e);
     }
   }
 }
@@ -177,37 +176,22 @@ task<> transfer_and_pop(world& w, Queue& q) {
   leat::task_group consumers("consumers");
   // The device is thread-bound to the first thread, as an Asio object is to its context.
   for (int i = 0; i < 2; ++i) {
-    const auto other = static_cast<std::size_t>(w.random().uniform_below(w.threads()));
-    producers.spawn_on(w.thread(other), produce(w, q, book), "producer");
+    producers.spawn_on(any_thread(w), produce(w, q, book), "producer");
     consumers.spawn_on(w.thread(0), consume(w, q, d, book), "consumer");
   }
-  if (w.random().uniform_below(3) == 0) {
-    co_await leat::sleep_for(1us * w.random().uniform_below(12));
-    if (w.random().uniform_below(2) == 0) consumers.request_stop();
-    if (w.random().uniform_below(2) == 0) q.close();
+  if (below(w, 3) == 0) {
+    co_await pause(w, 12);
+    if (below(w, 2) == 0) consumers.request_stop();
+    if (below(w, 2) == 0) q.close();
   }
-  std::exception_ptr error;
-  try {
-    co_await consumers.join();
-  } catch (...) {
-    error = std::current_exception();
-  }
-  q.close_and_cancel();
-  try {
-    co_await producers.join();
-  } catch (...) {
-    if (leat::to_error_code(std::current_exception()) != errc::cancelled) {
-      error = std::current_exception();
-    }
-  }
+  const std::exception_ptr error =
+      co_await join_and_close(consumers, producers, [&q] { q.close_and_cancel(); });
   co_await d.join();
   w.clear_invariants();
   if (error) std::rethrow_exception(error);
   while (const auto item = q.try_pop()) book.keep(*item);
-  std::sort(book.popped.begin(), book.popped.end());
-  std::sort(book.pushed.begin(), book.pushed.end());
   std::sort(book.transfers.begin(), book.transfers.end());
-  require(book.popped == book.pushed, "popped items are not the pushed items");
+  require_same(book.popped, book.pushed);
   require(book.transfers.size() == d.transferred(), "transfers were lost or repeated");
   for (std::size_t i = 0; i < book.transfers.size(); ++i) {
     require(book.transfers[i] == i + 1, "a transfer was lost or repeated");
@@ -217,19 +201,18 @@ task<> transfer_and_pop(world& w, Queue& q) {
 }  // namespace
 
 task<> transferring(world& w) {
-  const auto capacity = static_cast<std::size_t>(2 + w.random().uniform_below(3));
-  switch (w.random().uniform_below(4)) {
+  const auto capacity = 2 + below(w, 3);
+  switch (below(w, 4)) {
     case 0: {
       leat::fifo_queue<int> q(capacity, "fifo");
       co_await transfer_and_pop(w, q);
       break;
     }
     case 1: {
-      leat::random_shuffle_queue<int> q(
-          {.capacity = capacity,
-           .min_after_dequeue = static_cast<std::size_t>(w.random().uniform_below(capacity)),
-           .seed = w.random()(),
-           .name = "shuffled"});
+      leat::random_shuffle_queue<int> q({.capacity = capacity,
+                                         .min_after_dequeue = below(w, capacity),
+                                         .seed = w.random()(),
+                                         .name = "shuffled"});
       co_await transfer_and_pop(w, q);
       break;
     }

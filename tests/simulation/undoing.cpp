@@ -18,7 +18,7 @@
 #include "leat/queue/memory_budget.hpp"
 #include "leat/queue/priority_queue.hpp"
 #include "leat/queue/random_shuffle_queue.hpp"
-#include "simulation/scenarios.hpp"
+#include "simulation/steps.hpp"
 
 namespace simulation {
 namespace {
@@ -58,34 +58,29 @@ struct undo_ledger {
   }
 };
 
-bool is_expected_end(const leat::failure& e) {
-  return e.code() == errc::cancelled || e.code() == errc::data_loss;
-}
-
 transfer_script some_script(world& w) {
   transfer_script s;
-  s.takes = 1us * w.random().uniform_below(8);
-  s.cancel_takes = 1us * w.random().uniform_below(6);
-  s.completes_all_the_same = w.random().uniform_below(3) == 0;
-  s.moved_before_cancel = w.random().uniform_below(4) == 0 ? 3 : 0;
-  s.at_once = w.random().uniform_below(10) == 0;
-  s.cannot_start = w.random().uniform_below(20) == 0;
+  s.takes = 1us * below(w, 8);
+  s.cancel_takes = 1us * below(w, 6);
+  s.completes_all_the_same = below(w, 3) == 0;
+  s.moved_before_cancel = below(w, 4) == 0 ? 3 : 0;
+  s.at_once = below(w, 10) == 0;
+  s.cannot_start = below(w, 20) == 0;
   return s;
 }
 
 template <class Queue>
 task<> push_items(world& w, Queue& q, undo_ledger& book) {
-  const std::size_t rounds = 1 + w.random().uniform_below(8);
+  const std::size_t rounds = 1 + below(w, 8);
   for (std::size_t i = 0; i < rounds; ++i) {
-    if (w.random().uniform_below(3) == 0)
-      co_await leat::sleep_for(1us * w.random().uniform_below(5));
+    if (below(w, 3) == 0) co_await pause(w, 5);
     const int item = book.next++;
     try {
       const bool in = co_await q.push(item);
       if (!in) co_return;
       book.in.push_back(item);
     } catch (const leat::failure& e) {
-      require(is_expected_end(e), e.what());
+      require_queue_end(e);
       co_return;
     }
   }
@@ -95,8 +90,8 @@ task<> push_items(world& w, Queue& q, undo_ledger& book) {
 template <class Queue>
 task<bool> pop_once(world& w, Queue& q, undo_ledger& book) {
   transfer_script script = some_script(w);
-  const auto count = static_cast<std::size_t>(1 + w.random().uniform_below(3));
-  switch (w.random().uniform_below(7)) {
+  const auto count = 1 + below(w, 3);
+  switch (below(w, 7)) {
     case 0: {
       const auto item = co_await q.pop();
       book.take(item);
@@ -131,7 +126,7 @@ task<bool> pop_once(world& w, Queue& q, undo_ledger& book) {
     }
     default: {
       const auto done = co_await leat::select(q.pop_up_to(count), transfer{script},
-                                              leat::sleep_for(1us * w.random().uniform_below(8)));
+                                              leat::sleep_for(1us * below(w, 8)));
       if (done.index() != 0) co_return true;
       book.take(std::get<0>(done), true, count);
       co_return std::get<0>(done).has_value();
@@ -147,7 +142,7 @@ task<> pop_items(world& w, Queue& q, undo_ledger& book) {
       more = co_await pop_once(w, q, book);
     } catch (const leat::failure& e) {
       ended = e.code() != errc::resource_exhausted;  // of a transfer that cannot start
-      require(!ended || is_expected_end(e), e.what());
+      if (ended) require_queue_end(e);
     }
     if (ended) co_return;
   }
@@ -166,13 +161,13 @@ task<> undo_pops(world& w, Queue& q) {
   leat::task_group consumers("consumers");
   leat::task_group patient("patient consumers");  // they are not stopped
   std::exception_ptr error;
-  for (std::size_t i = 0; i < 1 + w.random().uniform_below(4); ++i) {
+  for (std::size_t i = 0; i < 1 + below(w, 4); ++i) {
     producers.spawn_on(w.thread(i % w.threads()), push_items(w, q, book), "producer");
     consumers.spawn_on(w.thread((i + 1) % w.threads()), pop_items(w, q, book), "consumer");
   }
-  if (w.random().uniform_below(2) == 0) patient.spawn(pop_items(w, q, book), "patient");
-  co_await leat::sleep_for(1us * w.random().uniform_below(20));
-  switch (w.random().uniform_below(4)) {
+  if (below(w, 2) == 0) patient.spawn(pop_items(w, q, book), "patient");
+  co_await pause(w, 20);
+  switch (below(w, 4)) {
     case 0: q.close_and_cancel(); break;
     case 1: q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "cause"))); break;
     case 2: consumers.request_stop(); break;
@@ -180,19 +175,13 @@ task<> undo_pops(world& w, Queue& q) {
   }
   producers.request_stop();
   for (leat::task_group* group : {&producers, &consumers, &patient}) {
-    try {
-      co_await group->join();
-    } catch (...) {
-      error = std::current_exception();
-    }
+    co_await join_into(error, *group);
     q.close();
   }
   w.clear_invariants();
   if (error) std::rethrow_exception(error);
   while (const std::optional<int> item = q.try_pop()) book.out.push_back(*item);
-  std::sort(book.in.begin(), book.in.end());
-  std::sort(book.out.begin(), book.out.end());
-  require(book.in == book.out, "popped items are not the pushed items");
+  require_same(book.out, book.in);
   const leat::queue_statistics s = q.statistics();
   require(s.held == 0 && s.provisional_pops == 0, "a pop is provisional at the end");
   require(s.pushed == s.popped && s.weight == 0, "statistics are not consistent");
@@ -201,9 +190,9 @@ task<> undo_pops(world& w, Queue& q) {
 }  // namespace
 
 task<> undoing(world& w) {
-  const auto capacity = static_cast<std::size_t>(3 + w.random().uniform_below(6));
+  const auto capacity = 3 + below(w, 6);
   leat::memory_budget budget(12, "budget");
-  switch (w.random().uniform_below(6)) {
+  switch (below(w, 6)) {
     case 0: {
       leat::fifo_queue<int> q(capacity, "fifo");
       co_await undo_pops(w, q);
@@ -211,8 +200,8 @@ task<> undoing(world& w) {
     }
     case 1: {
       leat::random_shuffle_queue<int> q({.capacity = capacity,
-                                         .min_after_dequeue = w.random().uniform_below(2),
-                                         .seed = w.random().uniform_below(1000),
+                                         .min_after_dequeue = below(w, 2),
+                                         .seed = below(w, 1000),
                                          .name = "shuffle"});
       co_await undo_pops(w, q);
       break;
