@@ -9,28 +9,22 @@
 // LEAT_HISTORIES sets the number of histories of each kind (default: 4,000, or 1,000 under the
 // address sanitizer). `./dev campaign histories` takes 1,000,000.
 
-#include <algorithm>
-#include <array>
-#include <atomic>
 #include <cstdint>
 #include <cstdlib>
-#include <map>
 #include <optional>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/internal/sanitizers.hpp"
-#include "leat/base/random.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/queue/partial_push_error.hpp"
 #include "leat/queue/priority_queue.hpp"
 #include "leat/queue/random_shuffle_queue.hpp"
 #include "stress/queue_model.hpp"
+#include "stress/recorder.hpp"
 
 namespace linearizability_test {
 
@@ -41,9 +35,10 @@ using queue_model::history;
 using queue_model::kind;
 using queue_model::operation;
 using queue_model::order;
+using recorded::form;
+using recorded::operations_each;
+using recorded::threads;
 
-constexpr std::size_t threads = 4;
-constexpr std::size_t operations_each = 3;
 constexpr std::size_t capacity = 2;
 
 struct fifo {
@@ -166,68 +161,38 @@ task<> do_in_task(Queue& q, operation& o) {
   }
 }
 
-// ---- Threads that run many rounds together and record one history in each.
-
-enum class face { at_once, blocking, in_tasks };
-
 template <class Tested>
-class recorder {
+class queue_recorder final : public recorded::recorder<operation> {
  public:
-  // Except for face::at_once, most operations wait until they can complete.
-  recorder(std::uint64_t seed, face f) : seed_(seed), face_(f), helping_(seed * threads + threads) {
-    for (std::size_t t = 0; t < threads; ++t) random_[t].emplace(seed_ * threads + t);
-    if (face_ == face::in_tasks) {
-      runtime_.emplace(leat::runtime_options{.threads = threads});
-      return;
-    }
-    for (std::size_t t = 0; t < threads; ++t) {
-      workers_.emplace_back([this, t](const std::stop_token& stop) { work(t, stop); });
-    }
-  }
-  ~recorder() {
-    for (auto& w : workers_) w.request_stop();
-  }
-
-  history record() {
-    queue_.emplace(Tested::options());
-    begun_ = 0;
-    finished_ = 0;
-    for (auto& f : has_finished_) f = false;
-    if (face_ == face::in_tasks) {
-      for (std::size_t t = 0; t < threads; ++t) {
-        groups_[t].emplace();
-      }
-      for (std::size_t t = 0; t < threads; ++t) {
-        groups_[t]->spawn_on(runtime_->get_scheduler(t), work_in_task(t));
-      }
-    }
-    ++round_;
-    history all;
-    while (finished_ != threads) {
-      if (face_ != face::at_once) help(all);
-      std::this_thread::yield();
-    }
-    for (auto& g : groups_) {
-      if (g) leat::block_on(g->join());
-    }
-    if (!all.empty()) ++stuck_;
-    for (const auto& part : parts_) all.insert(all.end(), part.begin(), part.end());
-    return all;
-  }
-
-  // The number of histories in which all threads waited.
-  [[nodiscard]] int stuck() const noexcept { return stuck_; }
+  using recorder::recorder;
 
  private:
+  void make_tested() override { queue_.emplace(Tested::options()); }
+
+  bool choose_next(std::size_t self, operation& o) override {
+    if (parts_[self].size() == operations_each) return false;
+    o = any_operation(self, parts_[self].size());
+    return true;
+  }
+
+  void perform(operation& o) override {
+    if (o.what == kind::stop) {
+      groups_[o.thread]->request_stop();
+    } else {
+      do_blocking(*queue_, o);
+    }
+  }
+  task<> perform_in_task(std::size_t, operation& o) override { return do_in_task(*queue_, o); }
+
   // Acts if no thread can proceed: up to six times in a random way, then by close_and_cancel().
-  void help(history& all) {
+  void help(history& all) override {
     const std::size_t finished = finished_;  // first: a waiting thread has not finished since
     const auto s = queue_->statistics();
     if (finished == threads || s.waiting_pops + s.waiting_pushes + finished != threads) return;
     const std::uint64_t way = all.size() < 6 ? helping_.uniform_below(5) : 0;
     operation o;
     o.thread = threads;
-    if (way >= 3 && face_ == face::in_tasks) {
+    if (way >= 3 && form_ == form::in_tasks) {
       o.what = kind::stop;
       while (has_finished_[o.thread = static_cast<std::size_t>(helping_.uniform_below(threads))]) {
       }
@@ -251,52 +216,9 @@ class recorder {
     all.push_back(std::move(o));
   }
 
-  void work(std::size_t self, const std::stop_token& stop) {
-    for (std::uint64_t seen = 0;;) {
-      while (round_ == seen) {
-        if (stop.stop_requested()) return;
-        std::this_thread::yield();
-      }
-      ++seen;
-      for (std::size_t i = 0; i < operations_each; ++i) {
-        operation& o = parts_[self][i] = any_operation(self, i);
-        carry_out(o);
-      }
-      has_finished_[self] = true;
-      ++finished_;
-    }
-  }
-
-  task<> work_in_task(std::size_t self) {
-    ++begun_;
-    while (begun_ != threads) std::this_thread::yield();
-    for (std::size_t i = 0; i < operations_each; ++i) {
-      operation& o = parts_[self][i] = any_operation(self, i);
-      o.called = clock_++;
-      if (o.what == kind::stop) {
-        groups_[o.thread]->request_stop();
-      } else {
-        co_await do_in_task(*queue_, o);
-      }
-      o.returned = clock_++;
-    }
-    has_finished_[self] = true;
-    ++finished_;
-  }
-
-  void carry_out(operation& o) {
-    o.called = clock_++;
-    if (o.what == kind::stop) {
-      groups_[o.thread]->request_stop();
-    } else {
-      do_blocking(*queue_, o);
-    }
-    o.returned = clock_++;
-  }
-
   operation any_operation(std::size_t self, std::size_t number) {
     leat::random_engine& random = *random_[self];
-    const bool waits = face_ != face::at_once && random.uniform_below(4) != 0;
+    const bool waits = form_ != form::at_once && random.uniform_below(4) != 0;
     operation o;
     o.thread = self;
     const std::uint64_t which = random.uniform_below(24);
@@ -304,7 +226,7 @@ class recorder {
       o.what = kind::size;
     } else if (which == 1) {
       o.what = random.uniform_below(2) == 0 ? kind::close : kind::close_and_cancel;
-    } else if (which == 2 && face_ == face::in_tasks) {
+    } else if (which == 2 && form_ == form::in_tasks) {
       o.what = kind::stop;
       o.thread = static_cast<std::size_t>(random.uniform_below(threads));
     } else if (which < 13) {
@@ -325,21 +247,7 @@ class recorder {
     return random.uniform_below(2) == 0 ? 1 : 2 + static_cast<int>(random.uniform_below(most - 1));
   }
 
-  const std::uint64_t seed_;
-  const face face_;
-  leat::random_engine helping_;
-  std::array<std::optional<leat::random_engine>, threads> random_;
   std::optional<typename Tested::queue> queue_;
-  std::array<std::array<operation, operations_each>, threads> parts_{};
-  std::array<std::atomic<bool>, threads> has_finished_{};
-  std::atomic<std::uint64_t> clock_{0};
-  std::atomic<std::uint64_t> round_{0};
-  std::atomic<std::size_t> begun_{0};
-  std::atomic<std::size_t> finished_{0};
-  int stuck_ = 0;
-  std::optional<leat::runtime> runtime_;
-  std::array<std::optional<leat::task_group>, threads> groups_;
-  std::vector<std::jthread> workers_;  // last: they use the other members
 };
 
 // ---- The cases.
@@ -364,63 +272,19 @@ bool make_wrong(operation& o) {
   }
 }
 
-template <class Tested>
-void check_histories(face f) {
-  const char* const wanted = std::getenv("LEAT_HISTORIES");
-  const int histories = wanted ? std::atoi(wanted) : LEAT_ASAN ? 1'000 : 4'000;
-  recorder<Tested> r(1, f);
-  leat::random_engine random(2);
-  std::map<std::pair<kind, ending>, int> seen;
-  std::map<kind, int> made_wrong;
-  std::map<kind, int> noticed;
-  for (int i = 0; i < histories; ++i) {
-    history all = r.record();
-    if (!explainable(all, Tested::rules)) FAIL("history " << i << ":\n" << text_of(all));
-    for (const operation& o : all) ++seen[{o.what, o.end}];
-    operation& victim = all[static_cast<std::size_t>(random.uniform_below(all.size()))];
-    if (i >= 1000 || !make_wrong(victim)) continue;
-    ++made_wrong[victim.what];
-    noticed[victim.what] += explainable(all, Tested::rules) ? 0 : 1;
-  }
-  for (const auto& [what, count] : made_wrong) {
-    INFO("kind " << static_cast<int>(what) << ": " << count << " made wrong");
-    CHECK((count < 50 || noticed[what] > count / 10));
-  }
-  if (f == face::at_once) return;
+TEMPLATE_TEST_CASE("linearizability: an order explains each history of four threads on a queue",
+                   "[stress]", fifo, priority, shuffle) {
+  const form f = GENERATE(form::at_once, form::blocking, form::in_tasks);
+  INFO("form " << static_cast<int>(f));
+  queue_recorder<TestType> r(1, f);
+  const auto explains = [](const history& all) { return explainable(all, TestType::rules); };
+  auto seen = recorded::check_histories(r, explains, make_wrong);
+  if (f == form::at_once) return;
+  const int histories = recorded::history_count();
   CHECK(r.stuck() > histories / 100);
   CHECK(r.stuck() < histories);
   CHECK(seen[{kind::push, ending::cancelled}] > histories / 100);
-  if (f == face::in_tasks) CHECK(seen[{kind::pop_many, ending::cancelled}] > histories / 100);
-}
-
-TEST_CASE("linearizability: histories of four threads on a queue", "[stress]") {
-  check_histories<fifo>(face::at_once);
-}
-TEST_CASE("linearizability: histories of four threads that wait for a queue", "[stress]") {
-  check_histories<fifo>(face::blocking);
-}
-TEST_CASE("linearizability: histories of four threads of tasks on a queue", "[stress]") {
-  check_histories<fifo>(face::in_tasks);
-}
-TEST_CASE("linearizability: histories of four threads on a priority_queue", "[stress]") {
-  check_histories<priority>(face::at_once);
-}
-TEST_CASE("linearizability: histories of four threads that wait for a priority_queue", "[stress]") {
-  check_histories<priority>(face::blocking);
-}
-TEST_CASE("linearizability: histories of four threads of tasks on a priority_queue", "[stress]") {
-  check_histories<priority>(face::in_tasks);
-}
-TEST_CASE("linearizability: histories of four threads on a random_shuffle_queue", "[stress]") {
-  check_histories<shuffle>(face::at_once);
-}
-TEST_CASE("linearizability: histories of four threads that wait for a random_shuffle_queue",
-          "[stress]") {
-  check_histories<shuffle>(face::blocking);
-}
-TEST_CASE("linearizability: histories of four threads of tasks on a random_shuffle_queue",
-          "[stress]") {
-  check_histories<shuffle>(face::in_tasks);
+  if (f == form::in_tasks) CHECK(seen[{kind::pop_many, ending::cancelled}] > histories / 100);
 }
 
 }  // namespace linearizability_test

@@ -21,14 +21,16 @@ struct span {
   std::uint64_t returned;
 };
 
-operation pushed(kind what, span s, std::vector<int> items, std::size_t moved, ending end) {
-  operation o{.what = what, .items = std::move(items)};
+operation at(span s, operation o) {
   o.called = s.called;
   o.returned = s.returned;
-  o.moved = moved;
-  o.end = end;
   return o;
 }
+
+operation pushed(kind what, span s, std::vector<int> items, std::size_t moved, ending end) {
+  return at(s, {.what = what, .items = std::move(items), .end = end, .moved = moved});
+}
+
 operation try_push(span s, std::vector<int> items, std::size_t moved) {
   return pushed(kind::try_push, s, std::move(items), moved,
                 moved > 0 ? ending::done : ending::nothing);
@@ -44,23 +46,16 @@ operation cancelled_push(span s, std::vector<int> items, std::size_t moved = 0) 
   return pushed(kind::push, s, std::move(items), moved, ending::cancelled);
 }
 operation popped(kind what, span s, std::size_t count, std::vector<int> items) {
-  operation o{.what = what, .items = std::move(items), .count = count};
-  o.called = s.called;
-  o.returned = s.returned;
-  o.end = o.items.empty() ? ending::nothing : ending::done;
-  return o;
+  const ending end = items.empty() ? ending::nothing : ending::done;
+  return at(s, {.what = what, .items = std::move(items), .count = count, .end = end});
 }
+
 operation cancelled_pop(span s, std::size_t count) {
-  operation o = popped(kind::pop_many, s, count, {});
-  o.end = ending::cancelled;
-  return o;
+  return at(s, {.what = kind::pop_many, .count = count, .end = ending::cancelled});
 }
+
 operation other(kind what, span s, std::size_t result = 0) {
-  operation o{.what = what};
-  o.called = s.called;
-  o.returned = s.returned;
-  o.moved = result;
-  return o;
+  return at(s, {.what = what, .moved = result});
 }
 
 bool explains(const history& all, order gives = order::entry, std::size_t min_after_dequeue = 0) {

@@ -46,11 +46,7 @@ class event : public recorded_base {
   }
   task<> in_task(operation& o, bool selected) {
     if (o.what != kind::wait) co_return at_once(o);
-    if (selected) {
-      co_await await_selected(object_.wait());
-    } else {
-      co_await object_.wait();
-    }
+    co_await await(object_.wait(), selected);
   }
 
  private:
@@ -103,12 +99,7 @@ class watch : public recorded_base {
   }
   task<> in_task(operation& o, bool selected) {
     if (o.what != kind::wait) co_return at_once(o);
-    std::optional<watched::state> next;
-    if (selected) {
-      next = co_await await_selected(object_.changed(o.count));
-    } else {
-      next = co_await object_.changed(o.count);
-    }
+    const auto next = co_await await(object_.changed(o.count), selected);
     read(o, next);
   }
 
@@ -183,11 +174,8 @@ class broadcast : public recorded_base {
     if (o.what == kind::send) {
       const bool sent = co_await object_.send(o.sent);
       end_if(o, sent);
-    } else if (o.what == kind::wait && selected) {
-      const auto item = co_await await_selected(receivers_[o.thread]->next());
-      read(o, item);
     } else if (o.what == kind::wait) {
-      const auto item = co_await receivers_[o.thread]->next();
+      const auto item = co_await await(receivers_[o.thread]->next(), selected);
       read(o, item);
     } else {
       at_once(o);
@@ -270,11 +258,8 @@ class oneshot : public recorded_base {
     const std::size_t i = o.thread / 2;
     if (o.what == kind::wait_until_closed) {
       co_await senders_[i].closed();
-    } else if (o.what == kind::wait && selected) {
-      const auto value = co_await await_selected(receivers_[i].receive());
-      read(o, value);
     } else if (o.what == kind::wait) {
-      const auto value = co_await receivers_[i].receive();
+      const auto value = co_await await(receivers_[i].receive(), selected);
       read(o, value);
     } else {
       at_once(o);

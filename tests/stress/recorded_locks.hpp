@@ -26,8 +26,7 @@ struct of_semaphore {
   guard wait_take(std::size_t n, const leat::wait_limit& l) {
     return leat::block_on(object.acquire(n), l);
   }
-  task<guard> take(std::size_t n) { co_return co_await object.acquire(n); }
-  task<guard> select(std::size_t n) { return await_selected(object.acquire(n)); }
+  task<guard> take(std::size_t n, bool selected) { return await(object.acquire(n), selected); }
   std::size_t free() { return object.available(); }
 
   leat::semaphore object{rules.free, rules.maximum, "recorded"};
@@ -41,8 +40,7 @@ struct of_mutex {
   guard wait_take(std::size_t, const leat::wait_limit& l) {
     return leat::block_on(object.lock(), l);
   }
-  task<guard> take(std::size_t) { co_return co_await object.lock(); }
-  task<guard> select(std::size_t) { return await_selected(object.lock()); }
+  task<guard> take(std::size_t, bool selected) { return await(object.lock(), selected); }
   std::size_t free() { return object.is_locked() ? 0 : 1; }
 
   leat::mutex object{"recorded"};
@@ -68,25 +66,15 @@ struct of_shared_mutex {
              : void(g.shared = leat::block_on(object.lock_shared(), l));
     return g;
   }
-  task<guard> take(std::size_t n) {
+  task<guard> take(std::size_t n, bool selected) {
     guard g;
     if (n == all) {
-      g.exclusive = co_await object.lock();
+      g.exclusive = co_await await(object.lock(), selected);
     } else {
-      g.shared = co_await object.lock_shared();
+      g.shared = co_await await(object.lock_shared(), selected);
     }
     co_return g;
   }
-  task<guard> select(std::size_t n) {
-    guard g;
-    if (n == all) {
-      g.exclusive = co_await await_selected(object.lock());
-    } else {
-      g.shared = co_await await_selected(object.lock_shared());
-    }
-    co_return g;
-  }
-
   leat::shared_mutex object{"recorded"};
 };
 
@@ -146,12 +134,7 @@ class permits : public recorded_base {
   }
   task<> in_task(operation& o, bool selected) {
     if (o.what != kind::acquire) co_return at_once(o);
-    typename Of::guard g;
-    if (selected) {
-      g = co_await of_.select(o.count);
-    } else {
-      g = co_await of_.take(o.count);
-    }
+    typename Of::guard g = co_await of_.take(o.count, selected);
     keep(o, std::move(g));
   }
 

@@ -11,6 +11,7 @@
 #include "leat/async/task.hpp"
 #include "leat/base/random.hpp"
 #include "leat/sync/event.hpp"
+#include "stress/recorder.hpp"
 #include "stress/sync_history.hpp"
 
 namespace recorded {
@@ -19,8 +20,6 @@ using leat::task;
 using sync_model::ending;
 using sync_model::kind;
 using sync_model::operation;
-
-constexpr std::size_t threads = 4;
 
 // How a thread chooses its operations.
 struct chooser {
@@ -50,9 +49,10 @@ struct chooser {
 
 inline void end_if(operation& o, bool done) { o.end = done ? ending::done : ending::nothing; }
 
-// Awaits an operation, alone or in a select.
+// Awaits an operation, in a select if `selected`.
 template <class Awaiter>
-task<decltype(std::declval<Awaiter>().await_resume())> await_selected(Awaiter a) {
+task<decltype(std::declval<Awaiter>().await_resume())> await(Awaiter a, bool selected) {
+  if (!selected) co_return co_await std::move(a);
   leat::event never("never set");
   auto done = co_await leat::select(std::move(a), never.wait());
   if constexpr (!std::is_void_v<decltype(std::declval<Awaiter>().await_resume())>) {
