@@ -1,5 +1,6 @@
 """TFRecord files made and read in Python, apart from the library."""
 
+import functools
 import struct
 
 crc_table = []
@@ -9,11 +10,16 @@ for value in range(256):
     crc_table.append(value)
 
 
-def masked_crc(data):
+def crc32c(data):
     crc = 0xFFFFFFFF
     for byte in data:
         crc = crc_table[(crc ^ byte) & 0xFF] ^ crc >> 8
-    crc ^= 0xFFFFFFFF
+    return crc ^ 0xFFFFFFFF
+
+
+@functools.lru_cache
+def masked_crc(data):
+    crc = crc32c(data)
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 

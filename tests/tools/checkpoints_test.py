@@ -5,14 +5,7 @@ import fcntl
 import os
 import struct
 
-from support import TABLE, ToolTest, main
-
-
-def crc32c(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc = crc >> 8 ^ TABLE[(crc ^ byte) & 255]
-    return crc ^ 0xFFFFFFFF
+from support import ToolTest, crc32c, main
 
 
 def checkpoint(identity='model', **values):

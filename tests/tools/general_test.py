@@ -64,8 +64,7 @@ class Usage(ToolTest):
                 (['bench', 'frob'], 'frob: no such command'),
                 (['bench', 'io', '--frob', 'a'], '--frob'),
                 (['bench', 'io'], 'FILE is required')]:
-            self.leat(*arguments, status=2)
-            self.assertIn(message, self.errors)
+            self.leat(*arguments, status=2, error=message)
             self.assertRegex(self.errors, r"Try 'leat( \w+)? --help'\.|Try 'leat bench io --help'\.")
             self.assertEqual(len(self.errors.splitlines()), 2, self.errors)
 
@@ -137,8 +136,7 @@ class Usage(ToolTest):
             text = self.leat(*command, name)
             self.assertIn(shown, text)
             self.assertNotIn('\x1b', text)
-        self.leat('cat', name + 'none', status=3)
-        self.assertIn(shown + 'none: no file matches this pattern', self.errors)
+        self.leat('cat', name + 'none', status=3, error=shown + 'none: no file matches this pattern')
         self.assertEqual(self.leat('cat', '-k', '--raw', name), name + ':0\tx\n')
         [line] = self.leat_json('verify', name)
         self.assertEqual(line['path'], name)
@@ -159,7 +157,7 @@ class Usage(ToolTest):
                           ['convert', 'a', '--from', 'tfrecord', '--to', 'lines', '-o', 'pipe']):
             self.leat(*arguments, status=1)
             self.assertNotIn('--help', self.errors)
-        self.assertEqual(sorted(os.listdir(self.folder)), ['a', 'a.txt', 'dir', 'pipe'])
+        self.assertEqual(self.files(), ['a', 'a.txt', 'dir', 'pipe'])
         self.assertTrue((self.folder / 'pipe').is_fifo())
 
     def test_general_options_are_accepted_before_and_after_the_command(self):
@@ -188,7 +186,7 @@ class Usage(ToolTest):
         self.write('a.tfrecord', records_file('x'))
         self.leat('convert', 'a.tfrecord', '-o', 'b.txt', '--skip-lines', 1, status=2)
         self.assertIn('--skip-lines applies only to lines or csv', self.errors)
-        self.assertEqual(sorted(os.listdir(self.folder)), ['a.tfrecord', 'a.txt'])
+        self.assertEqual(self.files(), ['a.tfrecord', 'a.txt'])
 
     def test_numbers_are_checked(self):
         path = self.write('a', records_file(*map(str, range(12))))

@@ -71,6 +71,9 @@ class Page(html.parser.HTMLParser):
         if data.strip():
             self.texts.append((self.open[-1] if self.open else '', data))
 
+    def texts_of(self, *tags):
+        return [text for tag, text in self.texts if tag in tags]
+
     def of(self, tag, name=None):
         return [a for t, a in self.elements
                 if t == tag and (name is None or name in a.get('class', '').split())]
@@ -103,14 +106,12 @@ class Report(ToolTest):
             for pair in c['points'].split():
                 x, y = map(float, pair.split(','))
                 self.assertTrue(62 <= x <= 426 and 24 <= y <= 192, pair)
-        headings = [text for tag, text in page.texts if tag == 'h2']
-        self.assertEqual(headings, ['loss', 'rate'])
-        titles = [text for tag, text in page.texts if tag == 'title']
-        self.assertEqual(titles, ['leat report', 'loss', 'rate'])
+        self.assertEqual(page.texts_of('h2'), ['loss', 'rate'])
+        self.assertEqual(page.texts_of('title'), ['leat report', 'loss', 'rate'])
         self.assertEqual([t for t in page.texts if t[0] == 'desc'],
                          [('desc', 'loss over the steps, of 2 runs'),
                           ('desc', 'rate over the steps, of 1 run')])
-        cells = [text for tag, text in page.texts if tag == 'td']
+        cells = page.texts_of('td')
         self.assertEqual(cells, ['a', '10', '0.1', '0.1', '1', '9', 'b', '20', '0.1', '0.1', '2', '19',
                                  'a', '2', '0.5', '0.5', '0.5', '2'])
 
@@ -151,13 +152,13 @@ class Report(ToolTest):
                           'form', 'fieldset', 'details', 'summary', 'p', 'script'})
         for _, attributes in page.elements:
             self.assertFalse([a for a in attributes if a.startswith('on')])
-        headings = [text for tag, text in page.texts if tag == 'h2']
+        headings = page.texts_of('h2')
         for tag in hostile[:5] + grouped:
             self.assertIn(tag, headings)
         self.assertIn(('summary', '<b> '), page.texts)
         self.assertIn(('td', '<i>single'), page.texts)
-        self.assertIn('<i>nan (2 values in other)', ' '.join(text for tag, text in page.texts if tag == 'p'))
-        self.assertIn(run, [text for tag, text in page.texts if tag == 'td'])
+        self.assertIn('<i>nan (2 values in other)', ' '.join(page.texts_of('p')))
+        self.assertIn(run, page.texts_of('td'))
         self.assertIn(('h1', '<i>"&'), page.texts)
         self.assertNotIn('\x1b', ''.join(text for _, text in page.texts))
 
@@ -167,7 +168,7 @@ class Report(ToolTest):
         page = self.page('logs')
         self.assertEqual([len(c['points'].split()) for c in page.of('polyline')], [2, 3])
         self.assertEqual(len(page.of('circle', 'dot')), 1)
-        cells = [text for tag, text in page.texts if tag == 'td']
+        cells = page.texts_of('td')
         self.assertEqual(cells[1:], ['9', '-inf', '1', '6', '8'])
         self.assertIn(('span', '3 not finite'), page.texts)
 
@@ -289,7 +290,7 @@ class Report(ToolTest):
         self.assertEqual([m['class'] for m in marks], ['mark c0', 'mark c0'])
         self.assertEqual([re.search(r',(\d+)l-5,(-?8)', m['d']).groups() for m in marks],
                          [('24', '8'), ('192', '-8')])
-        self.assertEqual([text for tag, text in page.texts if tag == 'title'][-2:],
+        self.assertEqual(page.texts_of('title')[-2:],
                          ['step 50: 1e+06', 'step 60: -5e+05'])
         self.run_of('even', *[scalar('v', s, s) for s in range(200)])
         self.assertNotIn('Clipped', self.leat('report', 'even').split('<script>')[0])
@@ -365,9 +366,9 @@ class Report(ToolTest):
         self.run_of('logs/b', scalar('lr', 0, 0.25), scalar('n', 9, 4), scalar('z', 1, 1))
         self.run_of('logs/c', scalar('n', 9, math.nan))
         page = self.page('logs')
-        self.assertEqual([text for tag, text in page.texts if tag == 'h2'], ['z', 'Single values'])
+        self.assertEqual(page.texts_of('h2'), ['z', 'Single values'])
         self.assertEqual(len(page.of('svg')), 1)
-        cells = [text for tag, text in page.texts if tag in ('td', 'th')]
+        cells = page.texts_of('td', 'th')
         self.assertEqual(cells[cells.index('tag'):],
                          ['tag', 'a', 'b', 'c', 'step', 'lr', '0.5', '0.25', '0',
                           'n', '3 at 7', '4 at 9', 'nan at 9'])
@@ -378,7 +379,7 @@ class Report(ToolTest):
         self.run_of('logs/b', scalar('b', 0, math.inf))
         text = self.leat('report', 'logs')
         page = Page(text)
-        self.assertEqual([text for tag, text in page.texts if tag == 'h2'], ['c', 'Single values'])
+        self.assertEqual(page.texts_of('h2'), ['c', 'Single values'])
         self.assertIn(('p', 'Without a finite value: b (5 values in a, 1 value in b).'), page.texts)
         self.assertGreater(text.index('Without a finite value'), text.index('Single values'))
 
@@ -387,7 +388,7 @@ class Report(ToolTest):
                               for tag in ('a/x', 'loss/train', 'z', 'loss/test', 'loss')],
                     *[histogram(f'w/{i}', s, [0, 1], [1, 1], 0, 1) for i in (1, 2) for s in (1, 2)])
         page = self.page('logs')
-        self.assertEqual([text for tag, text in page.texts if tag == 'h2'],
+        self.assertEqual(page.texts_of('h2'),
                          ['a/x', 'z', 'loss', 'loss/test', 'loss/train', 'w/1', 'w/2'])
         self.assertEqual([d.get('open') for d in page.of('details')], ['open', 'open'])
         self.assertEqual([text.strip() for tag, text in page.texts if tag == 'summary'], ['loss', 'w'])

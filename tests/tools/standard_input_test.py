@@ -77,8 +77,7 @@ class Inherited(ToolTest):
 
     def test_what_needs_to_read_twice_is_refused(self):
         self.write('a', records_file('x', 'y'))
-        self.leat('cat', '--records', '1', '-', stdin=self.open_at(0, 'a'), status=1)
-        self.assertIn('leat: -: ', self.errors)
+        self.leat('cat', '--records', '1', '-', stdin=self.open_at(0, 'a'), status=1, error='leat: -: ')
         self.write('p.toml', PRINT.replace(b'files', b'num_epochs = 2\nfiles'))
         self.leat('run', 'p.toml', stdin=self.open_at(0, 'a'), status=2)
         self.assertIn('p.toml:3:14: [source] of format \'lines\': num_epochs: give 1: standard input '

@@ -1,6 +1,5 @@
 """Shared parts of the tests of the command leat: a temporary folder, record files, and the command."""
 
-import functools
 import json
 import os
 import pathlib
@@ -10,28 +9,10 @@ import sys
 import tempfile
 import unittest
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / 'support'))
+from tfrecord_bytes import crc32c, framed, masked_crc  # noqa: E402, F401
+
 LEAT = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else 'leat'
-
-TABLE = []
-for byte in range(256):
-    for _ in range(8):
-        byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
-    TABLE.append(byte)
-
-
-@functools.lru_cache
-def masked_crc(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc = crc >> 8 ^ TABLE[(crc ^ byte) & 255]
-    crc ^= 0xFFFFFFFF
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-def framed(payload):
-    length = struct.pack('<Q', len(payload))
-    return (length + struct.pack('<I', masked_crc(length)) + payload
-            + struct.pack('<I', masked_crc(payload)))
 
 
 def records_file(*payloads):
@@ -91,8 +72,14 @@ class ToolTest(unittest.TestCase):
         path.write_bytes(content)
         return str(path)
 
-    def leat(self, *arguments, status=0, **options):
-        """Runs the command and returns its output as text; its errors are in self.errors."""
+    def content(self, name):
+        return (self.folder / name).read_bytes()
+
+    def files(self):
+        return sorted(os.listdir(self.folder))
+
+    def leat(self, *arguments, status=0, error='', **options):
+        """Runs the command and returns its output as text. Its errors, which must contain `error`, are in self.errors."""
         options.setdefault('stdin', subprocess.DEVNULL)
         if 'input' in options:
             del options['stdin']
@@ -101,11 +88,16 @@ class ToolTest(unittest.TestCase):
         self.errors = done.stderr.decode()
         self.raw = done.stdout
         self.assertEqual(done.returncode, status, f'{arguments}\n{done.stdout}\n{self.errors}')
+        self.assertIn(error, self.errors)
         return done.stdout.decode(errors='replace')
 
     def leat_json(self, *arguments, **options):
         """Like leat(), but with --json; returns the object of each line."""
         return [json.loads(line) for line in self.leat(*arguments, '--json', **options).splitlines()]
+
+    def features(self, name):
+        """The features of each Example in a file."""
+        return [line['example']['features'] for line in self.leat_json('cat', '--example', name)]
 
 
 def main():

@@ -74,8 +74,7 @@ class Trace(ToolTest):
         self.summary(first.rstrip(b',\n'))
         for nothing in b'[\n', b'[\n{"name":"pro', b'[\n]\n':
             self.write('t.json', nothing)
-            self.leat('trace', 't.json', status=1)
-            self.assertIn('it contains no event', self.errors)
+            self.leat('trace', 't.json', status=1, error='it contains no event')
 
     def test_list_limits_the_lists(self):
         self.write('t.json', trace([*EVENTS, END]))
@@ -126,8 +125,7 @@ class Trace(ToolTest):
                 (b'[\nnonsense\n{}\n', 'line 2: it is not an event in JSON'),
                 (b'[\n{"ph":1,"name":2}\n]\n', 'line 2: the event lacks a member')]:
             self.write('t.json', contents)
-            self.leat('trace', 't.json', status=1)
-            self.assertIn('t.json, ' + message, self.errors)
+            self.leat('trace', 't.json', status=1, error='t.json, ' + message)
 
     def test_a_missing_file_has_status_3(self):
         self.leat('trace', 'missing.json', status=3)
