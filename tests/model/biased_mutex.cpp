@@ -112,30 +112,16 @@ class surrender final : public model::program {
   model::guarded<unsigned> count_;
 };
 
-constexpr auto fence = fence_model::two_fences;
-constexpr auto wide = fence_model::system_wide;
 constexpr auto bounded = model::test::search::bounded;
 
-const model::test two("biased_mutex: two threads", 2, model::make<visitors<2, 2>, fence>, bounded);
-const model::test two_w("biased_mutex: two threads, system-wide fence", 2,
-                        model::make<visitors<2, 2>, wide>, bounded);
-const model::test three("biased_mutex: three threads", 3, model::make<visitors<3, 2>, fence>);
-const model::test three_w("biased_mutex: three threads, system-wide fence", 3,
-                          model::make<visitors<3, 2>, wide>);
-const model::test one("biased_mutex: the owner against a revoking thread", 2,
-                      model::make<revocation<2>, fence>, bounded);
-const model::test one_w("biased_mutex: the owner against a revoking thread, system-wide fence", 2,
-                        model::make<revocation<2>, wide>, bounded);
-const model::test both("biased_mutex: the owner against two revoking threads", 3,
-                       model::make<revocation<3>, fence>);
-const model::test both_w("biased_mutex: the owner against two revoking threads, system-wide fence",
-                         3, model::make<revocation<3>, wide>);
-
-const model::test gives_up("biased_mutex: an owner that gives up", 2,
-                           model::make<surrender<2>, fence>, bounded);
-const model::test gives_up_w("biased_mutex: an owner that gives up, system-wide fence", 2,
-                             model::make<surrender<2>, wide>, bounded);
+const model::fenced_test<visitors<2, 2>> two("biased_mutex: two threads", 2, bounded);
+const model::fenced_test<visitors<3, 2>> three("biased_mutex: three threads", 3);
+const model::fenced_test<revocation<2>> one("biased_mutex: the owner against a revoking thread", 2,
+                                            bounded);
+const model::fenced_test<revocation<3>> both("biased_mutex: the owner against two revoking threads",
+                                             3);
+const model::fenced_test<surrender<2>> gives_up("biased_mutex: an owner that gives up", 2, bounded);
 const model::test gives_up_two("biased_mutex: an owner that gives up to two threads", 3,
-                               model::make<surrender<3>, fence>);
+                               model::make<surrender<3>, fence_model::two_fences>);
 
 }  // namespace biased_mutex_model

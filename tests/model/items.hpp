@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "leat/async/loop/block_on.hpp"
 #include "model/model.hpp"
 
 namespace model {
@@ -28,6 +29,20 @@ class item {
   static constexpr unsigned gone = 0xdead;
   guarded<unsigned> value_;
 };
+
+/// Pushes an item. Requires that the queue is open.
+template <class Queue>
+void push_item(Queue& q, unsigned producer, unsigned number, place at = place::current()) {
+  require(leat::block_on(q.push(item(producer, number))), "a push found the queue closed", at);
+}
+
+/// Returns the items 0 to before `count` of a producer.
+inline std::vector<item> items_of(unsigned producer, unsigned count) {
+  std::vector<item> items;
+  items.reserve(count);
+  for (unsigned n = 0; n < count; ++n) items.emplace_back(producer, n);
+  return items;
+}
 
 /// The items that each consumer took. Each consumer writes to a list of its own.
 class ledger {

@@ -4,13 +4,14 @@
 // runs schedules again. A NAME is the beginning of a test's name. The default of --schedules is the
 // environment variable LEAT_MODEL_SCHEDULES, or 100,000 if it is not set.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <ostream>
 #include <streambuf>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "async/dump/internal/dump_printers.hpp"
@@ -106,13 +107,13 @@ bool explore(const test& t, rl::scheduler_type_e kind, const request& r) {
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
   const char* const how = kind == rl::sched_random ? "random" : "2 pre-emptions";
   if (!passed) {
-    std::printf("FAILED  %s: schedule %llu (%s), history above\n", t.name,
+    std::printf("FAILED  %s: schedule %llu (%s), history above\n", t.name.c_str(),
                 static_cast<unsigned long long>(params.stop_iteration), how);
     return false;
   }
   const auto done = params.stop_iteration + 1 - (kind == rl::sched_random ? r.first : 1);
-  std::printf("%-64s %10llu %-14s %8.0f/s\n", t.name, static_cast<unsigned long long>(done), how,
-              static_cast<double>(done) / time.count());
+  std::printf("%-64s %10llu %-14s %8.0f/s\n", t.name.c_str(), static_cast<unsigned long long>(done),
+              how, static_cast<double>(done) / time.count());
   std::fflush(stdout);
   return true;
 }
@@ -125,17 +126,14 @@ bool explore(const test& t, const request& r) {
 }
 
 bool wanted(const test& t, const std::vector<std::string>& names) {
-  if (names.empty()) return true;
-  for (const std::string& n : names) {
-    if (std::strncmp(t.name, n.c_str(), n.size()) == 0) return true;
-  }
-  return false;
+  const auto begins = [&](const std::string& n) { return t.name.starts_with(n); };
+  return names.empty() || std::ranges::any_of(names, begins);
 }
 
 }  // namespace
 
-test::test(const char* n, unsigned count, maker m, search s)
-    : name(n), threads(count), make(m), how(s) {
+test::test(std::string n, unsigned count, maker m, search s)
+    : name(std::move(n)), threads(count), make(m), how(s) {
   tests().push_back(this);
 }
 
@@ -216,7 +214,7 @@ int main(int argc, char** argv) {
     if (!model::wanted(*t, names)) continue;
     ++ran;
     if (list) {
-      std::printf("%s\n", t->name);
+      std::printf("%s\n", t->name.c_str());
     } else if (!model::explore(*t, request)) {
       ++failed;
     }

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "model/atomic.hpp"
+#include "model/system.hpp"
 
 namespace model {
 
@@ -25,9 +27,9 @@ struct test {
   };
   using maker = std::unique_ptr<program> (*)();
 
-  test(const char* name, unsigned threads, maker make, search how = search::random);
+  test(std::string name, unsigned threads, maker make, search how = search::random);
 
-  const char* name;
+  std::string name;
   unsigned threads;
   maker make;
   search how;
@@ -37,6 +39,19 @@ template <class Program, auto... arguments>
 std::unique_ptr<program> make() {
   return std::make_unique<Program>(arguments...);
 }
+
+/// A program under both models of the one-sided fence. Its constructor receives the model.
+template <class Program>
+struct fenced_test {
+  explicit fenced_test(const std::string& name, unsigned threads,
+                       test::search how = test::search::random)
+      : two_fences(name, threads, make<Program, fence_model::two_fences>, how),
+        system_wide(name + ", system-wide fence", threads, make<Program, fence_model::system_wide>,
+                    how) {}
+
+  test two_fences;
+  test system_wide;
+};
 
 /// Fails the schedule unless `holds`. Relacy then runs it again and prints its history.
 inline void require(bool holds, const char* sentence, place at = place::current()) {

@@ -86,12 +86,9 @@ class polled final : public model::program {
 
 // A task that receives, against a send or a leave and a stop. It leaves at its end.
 template <action first>
-class stopped_receive final : public model::program {
+class stopped_receive final : public model::driven_program {
  public:
-  stopped_receive() {
-    group_.spawn_on(scheduler_, receive(std::move(ends_.rx), received_, cancelled_), "task",
-                    std::source_location::current());
-  }
+  stopped_receive() { spawn(receive(std::move(ends_.rx), received_, cancelled_)); }
 
  private:
   static leat::task<void> receive(oneshot::receiver from, bool& received, bool& cancelled) {
@@ -100,8 +97,7 @@ class stopped_receive final : public model::program {
     cancelled = static_cast<bool>(ec);
     model::require(!received || !cancelled, "a cancelled receive has taken the value");
   }
-  void thread(unsigned index) override {
-    if (index == 0) return scheduler_.drive();
+  void other_thread(unsigned index) override {
     if (index == 2) {
       group_.request_stop();
       return;
@@ -110,7 +106,7 @@ class stopped_receive final : public model::program {
     ends_.tx = {};
   }
   void finish() override {
-    model::require(group_.live_tasks() == 0, "the task has not ended");
+    require_ended();
     model::require(received_ || cancelled_ || first == action::leave, "the value was lost");
     model::require(sent_ || !received_, "a value was received that was not sent");
   }
@@ -119,17 +115,12 @@ class stopped_receive final : public model::program {
   bool sent_ = false;
   bool received_ = false;
   bool cancelled_ = false;
-  model::driven_scheduler scheduler_;
-  leat::task_group group_;
 };
 
 // A task that waits in closed(), against a receiver that leaves and a stop. It then sends.
-class stopped_closed final : public model::program {
+class stopped_closed final : public model::driven_program {
  public:
-  stopped_closed() {
-    group_.spawn_on(scheduler_, wait(std::move(ends_.tx), cancelled_, sent_), "task",
-                    std::source_location::current());
-  }
+  stopped_closed() { spawn(wait(std::move(ends_.tx), cancelled_, sent_)); }
 
  private:
   static leat::task<void> wait(oneshot::sender to, bool& cancelled, bool& sent) {
@@ -137,8 +128,7 @@ class stopped_closed final : public model::program {
     cancelled = static_cast<bool>(ec);
     sent = send_seven(to);
   }
-  void thread(unsigned index) override {
-    if (index == 0) return scheduler_.drive();
+  void other_thread(unsigned index) override {
     if (index == 1) {
       ends_.rx = {};
     } else {
@@ -146,38 +136,29 @@ class stopped_closed final : public model::program {
     }
   }
   void finish() override {
-    model::require(group_.live_tasks() == 0, "the task has not ended");
+    require_ended();
     model::require(cancelled_ || !sent_, "closed() returned before the receiver has left");
   }
 
   checked_oneshot ends_;
   bool cancelled_ = false;
   bool sent_ = false;
-  model::driven_scheduler scheduler_;
-  leat::task_group group_;
 };
 
 // As above without a stop.
-class closed_without_stop final : public model::program {
+class closed_without_stop final : public model::driven_program {
  public:
-  closed_without_stop() {
-    group_.spawn_on(scheduler_, wait(std::move(ends_.tx)), "task", std::source_location::current());
-  }
+  closed_without_stop() { spawn(wait(std::move(ends_.tx))); }
 
  private:
   static leat::task<void> wait(oneshot::sender to) {
     co_await to.closed();
     model::require(to.is_closed() && !send_seven(to), "the receiver has not left");
   }
-  void thread(unsigned index) override {
-    if (index == 0) return scheduler_.drive();
-    ends_.rx = {};
-  }
-  void finish() override { model::require(group_.live_tasks() == 0, "the task has not ended"); }
+  void other_thread(unsigned) override { ends_.rx = {}; }
+  void finish() override { require_ended(); }
 
   checked_oneshot ends_;
-  model::driven_scheduler scheduler_;
-  leat::task_group group_;
 };
 
 constexpr auto bounded = model::test::search::bounded;

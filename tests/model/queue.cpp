@@ -16,10 +16,7 @@ class pipe final : public model::program {
 
   void thread(unsigned index) override {
     if (index < producers) {
-      for (unsigned n = 0; n < each; ++n) {
-        model::require(leat::block_on(queue_.push(item(index, n))),
-                       "a push found the queue closed");
-      }
+      for (unsigned n = 0; n < each; ++n) model::push_item(queue_, index, n);
       if (running_.fetch_sub(1, std::memory_order_relaxed) == 1) {
         model::require(queue_.close(), "a close found the queue closed");
       }
@@ -74,7 +71,7 @@ class unclosed final : public model::program {
   void thread(unsigned index) override {
     for (unsigned n = 0; n < each; ++n) {
       if (index == 0) {
-        model::require(leat::block_on(queue_.push(item(0, n))), "a push found the queue closed");
+        model::push_item(queue_, 0, n);
       } else if (const auto it = leat::block_on(queue_.pop())) {
         ledger_.took(0, *it);
       }

@@ -17,9 +17,7 @@ class runs final : public model::program {
 
   void thread(unsigned index) override {
     if (index < 2) {
-      std::vector<item> items;
-      items.reserve(each);
-      for (unsigned n = 0; n < each; ++n) items.emplace_back(index, n);
+      std::vector<item> items = model::items_of(index, each);
       model::require(leat::block_on(queue_.push_many(items)) == each,
                      "a batch was not pushed whole");
       if (running_.fetch_sub(1, std::memory_order_relaxed) == 1) queue_.close();
@@ -46,9 +44,7 @@ template <std::size_t capacity>
 class too_few final : public model::program {
   void thread(unsigned index) override {
     if (index == 0) {
-      for (unsigned n = 0; n < 3; ++n) {
-        model::require(leat::block_on(queue_.push(item(0, n))), "a push found the queue closed");
-      }
+      for (unsigned n = 0; n < 3; ++n) model::push_item(queue_, 0, n);
       queue_.close_and_cancel();
     } else if (const auto batch = leat::block_on(queue_.pop_many(2))) {
       model::require(batch->size() == 2, "a batch was short");

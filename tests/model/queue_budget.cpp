@@ -22,8 +22,7 @@ class across final : public model::program {
   void thread(unsigned index) override {
     if (index < 2) {
       for (unsigned n = 0; n < each; ++n) {
-        model::require(leat::block_on(queues_[index].push(item(index, n))),
-                       "a push found the queue closed");
+        model::push_item(queues_[index], index, n);
         model::require(budget_.used() <= 1, "the budget is exceeded");
       }
     } else {
@@ -57,9 +56,7 @@ class two_pipes final : public model::program {
   void thread(unsigned index) override {
     queue& q = queues_[index % 2];
     if (index < 2) {
-      for (unsigned n = 0; n < each; ++n) {
-        model::require(leat::block_on(q.push(item(index, n))), "a push found the queue closed");
-      }
+      for (unsigned n = 0; n < each; ++n) model::push_item(q, index, n);
       q.close();
     } else {
       while (const auto it = leat::block_on(q.pop())) ledger_.took(index % 2, *it);
@@ -84,7 +81,7 @@ class one_goes final : public model::program {
  private:
   void thread(unsigned index) override {
     if (index == 0) {
-      model::require(leat::block_on(staying_.push(item(1, 0))), "a push found the queue closed");
+      model::push_item(staying_, 1, 0);
     } else {
       going_.reset();
     }

@@ -21,7 +21,7 @@ class cancelled_pop final : public model::program {
     if (index == 0) {
       outcome_ = pop_.sleep();
     } else if (index == 1) {
-      model::require(leat::block_on(queue_.push(item(0, 0))), "a push found the queue closed");
+      model::push_item(queue_, 0, 0);
     } else {
       queue_waiter::cancel(pop_);
     }
@@ -161,7 +161,7 @@ constexpr leat::time_point some_time{};
 class late_pop final : public model::program {
   void thread(unsigned index) override {
     if (index == 1) {
-      model::require(leat::block_on(queue_.push(item(0, 0))), "a push found the queue closed");
+      model::push_item(queue_, 0, 0);
       return;
     }
     try {
@@ -195,9 +195,7 @@ class late_run final : public model::program {
       }
       return;
     }
-    std::vector<item> items;
-    items.reserve(length);
-    for (unsigned n = 0; n < length; ++n) items.emplace_back(0, n);
+    std::vector<item> items = model::items_of(0, length);
     try {
       in_ = static_cast<unsigned>(leat::block_on(queue_.push_many(items), some_time));
       model::require(in_ == length, "a run ended early for no reason");

@@ -32,16 +32,15 @@ enum class act {
 // A producer and a consumer on a scheduler of the first thread. Each item that was pushed is popped
 // once, in order, and all tasks end, whatever the other threads do.
 template <std::size_t capacity, act... acts>
-class owned final : public model::program {
+class owned final : public model::driven_program {
   static constexpr unsigned each = 3;
   static constexpr act what[] = {acts...};
 
  public:
   explicit owned(fence_model f) {
     model::fences = f;
-    const auto here = std::source_location::current();
-    group_.spawn_on(scheduler_, consume(*this), "consumer", here);
-    group_.spawn_on(scheduler_, produce(*this), "producer", here);
+    spawn(consume(*this), "consumer");
+    spawn(produce(*this), "producer");
   }
 
  private:
@@ -85,11 +84,7 @@ class owned final : public model::program {
     }
   }
 
-  void thread(unsigned index) override {
-    if (index == 0) {
-      scheduler_.drive();
-      return;
-    }
+  void other_thread(unsigned index) override {
     // Relaxed: the thread needs to know that there is an owner, not to see the owner's writes.
     for (int i = 0; i < 20 && !owned_.load(std::memory_order_relaxed); ++i) model::yield();
     switch (what[index - 1]) {
@@ -113,7 +108,7 @@ class owned final : public model::program {
   }
 
   void finish() override {
-    model::require(group_.live_tasks() == 0, "a task has not ended");
+    require_ended();
     while (const auto it = queue_.try_pop()) ledger_.took(0, *it);
     ledger_.check_order();
     std::size_t in = 0;
@@ -134,45 +129,25 @@ class owned final : public model::program {
   model::ledger ledger_;
   std::stop_source token_;
   std::atomic<bool> owned_{false};
-  model::driven_scheduler scheduler_;
-  leat::task_group group_;
 };
 
-constexpr auto fence = fence_model::two_fences;
-constexpr auto wide = fence_model::system_wide;
+template <std::size_t capacity, act... acts>
+using owned_test = model::fenced_test<owned<capacity, acts...>>;
 
-template <std::size_t capacity, auto f, act... acts>
-constexpr auto make = &model::make<owned<capacity, acts...>, f>;
-
-const model::test push("queue owner: another thread pushes", 2, make<1, fence, act::push>);
-const model::test push_w("queue owner: another thread pushes, system-wide fence", 2,
-                         make<1, wide, act::push>);
-const model::test pop("queue owner: another thread pops", 2, make<1, fence, act::pop>);
-const model::test pop_w("queue owner: another thread pops, system-wide fence", 2,
-                        make<1, wide, act::pop>);
-const model::test take("queue owner: another thread tries to pop", 2, make<1, fence, act::take>);
+const owned_test<1, act::push> push("queue owner: another thread pushes", 2);
+const owned_test<1, act::pop> pop("queue owner: another thread pops", 2);
+const model::test take("queue owner: another thread tries to pop", 2,
+                       model::make<owned<1, act::take>, fence_model::two_fences>);
 const model::test take_w("queue owner: another thread tries to pop, system-wide fence", 2,
-                         make<2, wide, act::take>);
-const model::test look("queue owner: another thread looks", 2, make<1, fence, act::look>);
-const model::test look_w("queue owner: another thread looks, system-wide fence", 2,
-                         make<1, wide, act::look>);
-const model::test close("queue owner: another thread closes", 2, make<1, fence, act::close>);
-const model::test close_w("queue owner: another thread closes, system-wide fence", 2,
-                          make<1, wide, act::close>);
-const model::test cancel("queue owner: another thread closes and cancels", 2,
-                         make<1, fence, act::close_and_cancel>);
-const model::test cancel_w("queue owner: another thread closes and cancels, system-wide fence", 2,
-                           make<1, wide, act::close_and_cancel>);
-const model::test stop("queue owner: another thread stops the tasks", 2, make<1, fence, act::stop>);
-const model::test stop_w("queue owner: another thread stops the tasks, system-wide fence", 2,
-                         make<1, wide, act::stop>);
-const model::test token("queue owner: another thread stops a pop", 2, make<1, fence, act::token>);
-const model::test token_w("queue owner: another thread stops a pop, system-wide fence", 2,
-                          make<1, wide, act::token>);
-const model::test both("queue owner: one pushes, one pops", 3, make<1, fence, act::push, act::pop>);
-const model::test both_w("queue owner: one pushes, one pops, system-wide fence", 3,
-                         make<1, wide, act::push, act::pop>);
+                         model::make<owned<2, act::take>, fence_model::system_wide>);
+const owned_test<1, act::look> look("queue owner: another thread looks", 2);
+const owned_test<1, act::close> close("queue owner: another thread closes", 2);
+const owned_test<1, act::close_and_cancel> cancel("queue owner: another thread closes and cancels",
+                                                  2);
+const owned_test<1, act::stop> stop("queue owner: another thread stops the tasks", 2);
+const owned_test<1, act::token> token("queue owner: another thread stops a pop", 2);
+const owned_test<1, act::push, act::pop> both("queue owner: one pushes, one pops", 3);
 const model::test ends("queue owner: one closes, one stops", 3,
-                       make<2, fence, act::close, act::stop>);
+                       model::make<owned<2, act::close, act::stop>, fence_model::two_fences>);
 
 }  // namespace queue_owner_model

@@ -21,7 +21,7 @@ class provisional_pop final : public model::program {
     if (index == 0) {
       pop_and_decide();
     } else if (index == 1) {
-      model::require(leat::block_on(queue_.push(item(0, 0))), "a push found the queue closed");
+      model::push_item(queue_, 0, 0);
       queue_.close();
     } else {
       while (const auto it = leat::block_on(queue_.pop())) ledger_.took(1, *it);
@@ -68,7 +68,7 @@ class undone_into_full final : public model::program {
       model::require(self.sleep_provisional() == wait_outcome::done, "a pop found no item");
       queue_.undo(self);
     } else if (index == 1) {
-      model::require(leat::block_on(queue_.push(item(0, 1))), "a push found the queue closed");
+      model::push_item(queue_, 0, 1);
     } else {
       if (const auto it = leat::block_on(queue_.pop())) ledger_.took(0, *it);
     }

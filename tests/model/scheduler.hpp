@@ -1,6 +1,11 @@
 #pragma once
 
+#include <source_location>
+#include <utility>
+
 #include "leat/async/scheduler/scheduler_driver.hpp"
+#include "leat/async/task.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/base/internal/parker.hpp"
 #include "model/model.hpp"
 
@@ -73,6 +78,23 @@ class driven_scheduler final : public leat::scheduler_driver {
   condition_variable condition_;
   bool woken_ = false;
   std::atomic<unsigned> work_{0};
+};
+
+/// A program whose first thread drives a scheduler with tasks.
+class driven_program : public program {
+ protected:
+  void spawn(leat::task<void> t, const char* name = "task") {
+    group_.spawn_on(scheduler_, std::move(t), name, std::source_location::current());
+  }
+  void require_ended() const { require(group_.live_tasks() == 0, "a task has not ended"); }
+  /// Runs one of the other threads, which begin at 1.
+  virtual void other_thread(unsigned index) = 0;
+
+  driven_scheduler scheduler_;
+  leat::task_group group_;
+
+ private:
+  void thread(unsigned index) final { index == 0 ? scheduler_.drive() : other_thread(index); }
 };
 
 }  // namespace model

@@ -14,17 +14,14 @@ using model::item;
 using queue = leat::fifo_queue<item>;
 
 // A task that selects, on a scheduler and thread of its own, and the check of all remaining items.
-class selecting : public model::program {
+class selecting : public model::driven_program {
  protected:
-  void spawn(leat::task<void> t) {
-    group_.spawn_on(scheduler_, std::move(t), "task", std::source_location::current());
-  }
   // Delays the other threads until the task is about to select. Otherwise they would finish first.
   void wait_for_task() const {
     while (!started_.load(std::memory_order_relaxed)) model::yield();
   }
   void count_rest() {
-    model::require(group_.live_tasks() == 0, "a task has not ended");
+    require_ended();
     for (queue* q : {&a_, &b_}) {
       model::require(q->statistics().waiting_pops + q->statistics().waiting_pushes == 0,
                      "a finished select is still in a wait queue");
@@ -36,8 +33,6 @@ class selecting : public model::program {
   queue a_{2};
   queue b_{2};
   model::ledger ledger_;
-  model::driven_scheduler scheduler_;
-  leat::task_group group_;
 };
 
 // Two threads push to two queues. A task selects between them twice, so it takes both items.
@@ -56,8 +51,7 @@ class pops final : public selecting {
       ledger.took(0, *it);
     }
   }
-  void thread(unsigned index) override {
-    if (index == 0) return scheduler_.drive();
+  void other_thread(unsigned index) override {
     wait_for_task();
     static_cast<void>(leat::block_on((index == 1 ? a_ : b_).push(item(index - 1, 0))));
   }
@@ -84,8 +78,7 @@ class stopped final : public selecting {
     } catch (const leat::failure&) {
     }
   }
-  void thread(unsigned index) override {
-    if (index == 0) return scheduler_.drive();
+  void other_thread(unsigned index) override {
     wait_for_task();
     if (index == 1) {
       static_cast<void>(leat::block_on(a_.push(item(0, 0))));
@@ -121,8 +114,7 @@ class pushes final : public selecting {
     model::require(x.is_gone() == (first.index() == 0), "the first item is in two places or none");
     model::require(y.is_gone() == (first.index() == 1), "the second item is in two places or none");
   }
-  void thread(unsigned index) override {
-    if (index == 0) return scheduler_.drive();
+  void other_thread(unsigned index) override {
     wait_for_task();
     if (const auto it = leat::block_on((index == 1 ? a_ : b_).pop())) {
       ledger_.took(index + 1, *it);
@@ -156,8 +148,7 @@ class batch final : public selecting {
       for (const item& it : *std::get<0>(first)) ledger.took(0, it);
     }
   }
-  void thread(unsigned index) override {
-    if (index == 0) return scheduler_.drive();
+  void other_thread(unsigned index) override {
     wait_for_task();
     if (index == 1) {
       for (unsigned n = 0; n < 2; ++n) static_cast<void>(leat::block_on(a_.push(item(0, n))));
@@ -184,9 +175,7 @@ class run final : public selecting {
   static constexpr unsigned length = 3;
 
   static leat::task<void> put(std::atomic<bool>& started, queue& to, std::size_t& in) {
-    std::vector<item> items;
-    items.reserve(length);
-    for (unsigned n = 0; n < length; ++n) items.emplace_back(0, n);
+    std::vector<item> items = model::items_of(0, length);
     started.store(true, std::memory_order_relaxed);
     try {
       in = co_await leat::with_stop(to.push_many(items), std::stop_token());
@@ -198,8 +187,7 @@ class run final : public selecting {
       model::require(items[n].is_gone() == (n < in), "an item is in two places, or in none");
     }
   }
-  void thread(unsigned index) override {
-    if (index == 0) return scheduler_.drive();
+  void other_thread(unsigned index) override {
     wait_for_task();
     if (index == 1) {
       for (int i = 0; i < 2; ++i) {

@@ -62,7 +62,7 @@ class stopped final : public model::program {
       scheduler_.drive();
     } else if (index == 1) {
       if constexpr (waiting == side::pop) {
-        model::require(leat::block_on(queue_.push(item(0, 0))), "a push found the queue closed");
+        model::push_item(queue_, 0, 0);
       } else {
         const auto it = leat::block_on(queue_.pop());
         model::require(it.has_value(), "a pop found the queue closed");
