@@ -14,10 +14,10 @@
 
 #include "event.pb.h"
 #include "leat/async/loop/block_on.hpp"
-#include "leat/base/random.hpp"
-#include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/train/summary/event_writer.hpp"
+#include "oracle/generator.hpp"
 #include "support/effort.hpp"
+#include "support/records/record_files.hpp"
 #include "support/temp_dir.hpp"
 
 namespace event_test {
@@ -90,19 +90,12 @@ oracle::Event to_message(const event_record& e) {
   return m;
 }
 
-class generator {
+class generator : public oracle_test::generator_base {
  public:
-  explicit generator(std::uint64_t seed) : random_(seed) {}
+  using generator_base::generator_base;
 
-  std::uint64_t below(std::uint64_t n) { return random_.uniform_below(n); }
+  std::string text() { return generator_base::text(5); }
 
-  std::string text() {
-    static const char* const parts[] = {"a", "loss/", "\xC3\xA4", "\xF0\x9F\x98\x80", "_1"};
-    std::string all;
-    for (auto n = below(5); n > 0; --n) all += parts[below(5)];
-    if (below(50) == 0) all.append(below(400), 'x');
-    return all;
-  }
   std::string bytes() {
     std::string all;
     for (auto n = below(20); n > 0; --n) all += static_cast<char>(below(256));
@@ -178,20 +171,6 @@ class generator {
     }
     return e;
   }
-
-  void damage(std::string& to) {
-    if (to.empty()) return;
-    const std::size_t at = below(to.size());
-    switch (below(4)) {
-      case 0: to.resize(at); break;
-      case 1: to[at] = static_cast<char>(below(256)); break;
-      case 2: to[at] = static_cast<char>(to[at] ^ (1 << below(8))); break;
-      case 3: to.insert(at, below(12), static_cast<char>(below(2) == 0 ? 0x80 : 0xFF)); break;
-    }
-  }
-
- private:
-  leat::random_engine random_;
 };
 
 std::optional<event_record> read(const std::string& bytes) {
@@ -265,16 +244,9 @@ TEST_CASE("event_writer: writes events that protobuf reads", "[oracle]") {
     });
   }(dir / "run", path));
   std::vector<oracle::Event> events;
-  leat::block_on([](std::string from, std::vector<oracle::Event>& to) -> leat::task<> {
-    const auto reader = co_await leat::tfrecord_reader::open(from);
-    leat::record_batch batch;
-    for (bool more = true; more;) {
-      more = co_await reader->read_batch(batch);
-      for (const leat::byte_view record : batch) {
-        REQUIRE(to.emplace_back().ParseFromString(std::string(leat::as_text(record))));
-      }
-    }
-  }(path, events));
+  for (const std::string& record : leat::block_on(leat_test::read_records(path))) {
+    REQUIRE(events.emplace_back().ParseFromString(record));
+  }
   REQUIRE(events.size() == 9);
   CHECK(events[0].file_version() == "brain.Event:2");
   CHECK(events[1].session_log().status() == oracle::SessionLog::START);

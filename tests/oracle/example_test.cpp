@@ -11,12 +11,12 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include "example.pb.h"
-#include "leat/base/random.hpp"
 #include "leat/codec/example/decode_example.hpp"
 #include "leat/codec/example/example_builder.hpp"
 #include "leat/codec/example/example_parser.hpp"
 #include "leat/codec/example/sequence_example_parser.hpp"
 #include "leat/tensor/stacking.hpp"
+#include "oracle/generator.hpp"
 #include "support/effort.hpp"
 #include "support/records/example_agreement.hpp"
 
@@ -38,11 +38,9 @@ using leat_test::random_case_count;
 
 const std::vector<std::string> keys = {"", "a", "bytes", "\xC3\xA4", "numbers/of/things"};
 
-class generator {
+class generator : public oracle_test::generator_base {
  public:
-  explicit generator(std::uint64_t seed) : random_(seed) {}
-
-  std::uint64_t below(std::uint64_t n) { return random_.uniform_below(n); }
+  using generator_base::generator_base;
 
   std::int64_t number() {
     const std::int64_t wide = static_cast<std::int64_t>(random_());
@@ -106,9 +104,6 @@ class generator {
     }
     return bytes;
   }
-
- private:
-  leat::random_engine random_;
 };
 
 dtype type_of(const Feature& f) {

@@ -11,7 +11,7 @@
 #include <catch2/catch.hpp>
 #include <google/protobuf/stubs/logging.h>
 
-#include "leat/base/random.hpp"
+#include "oracle/generator.hpp"
 #include "queue_runner.pb.h"
 #include "support/effort.hpp"
 
@@ -63,19 +63,11 @@ std::optional<queue_runner_def> read_with_protobuf(const std::string& bytes) {
   return to_def(m);
 }
 
-class generator {
+class generator : public oracle_test::generator_base {
  public:
-  explicit generator(std::uint64_t seed) : random_(seed) {}
+  using generator_base::generator_base;
 
-  std::uint64_t below(std::uint64_t n) { return random_.uniform_below(n); }
-
-  std::string name() {
-    static const char* const parts[] = {"a", "queue/", "\xC3\xA4", "\xF0\x9F\x98\x80", "_1"};
-    std::string text;
-    for (auto n = below(6); n > 0; --n) text += parts[below(5)];
-    if (below(50) == 0) text.append(below(400), 'x');
-    return text;
-  }
+  std::string name() { return text(6); }
 
   queue_runner_def definition() {
     queue_runner_def def;
@@ -117,24 +109,11 @@ class generator {
     return bytes;
   }
 
-  void damage(std::string& bytes) {
-    if (bytes.empty()) return;
-    const std::size_t at = below(bytes.size());
-    switch (below(4)) {
-      case 0: bytes.resize(at); break;
-      case 1: bytes[at] = static_cast<char>(below(256)); break;
-      case 2: bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(8))); break;
-      case 3: bytes.insert(at, below(12), static_cast<char>(below(2) == 0 ? 0x80 : 0xFF)); break;
-    }
-  }
-
  private:
   static void append(std::string& to, std::uint64_t number) {
     for (; number >= 0x80; number >>= 7) to += static_cast<char>((number & 0x7F) | 0x80);
     to += static_cast<char>(number);
   }
-
-  leat::random_engine random_;
 };
 
 TEST_CASE("queue_runner_def: writes the bytes of protobuf and reads them", "[oracle]") {
