@@ -22,6 +22,12 @@ def results(subject, *values, unit='ns/item'):
     return [{'subject': subject, 'value': v, 'unit': unit} for v in values]
 
 
+def rows_of(workload, own, *peers, unit='ns/item'):
+    """The rows of leat's results, and of those of peers."""
+    return bench_table.rows(workload, [('a', results('leat', own, unit=unit)),
+                                       *(('b', results('peer', v, unit=unit)) for v in peers)], KNOWN)
+
+
 def list_of_workloads():
     return subprocess.run([sys.executable, root / 'tools' / 'bench.py', root / 'no build', '--list'],
                           capture_output=True, text=True, check=True).stdout.splitlines()
@@ -35,30 +41,21 @@ class BenchTable(unittest.TestCase):
         self.assertEqual(peer, '| x | peer | 50 ns/item | 50..50 | 2.50 |  |')
 
     def test_the_ratio_of_a_rate_is_leat_by_peer(self):
-        lines = bench_table.rows('x', [('a', results('leat', 4.0, unit='GB/s')),
-                                       ('b', results('peer', 2.0, unit='GB/s'))], KNOWN)
-        self.assertIn('| 2.00 |', lines[1])
+        self.assertIn('| 2.00 |', rows_of('x', 4.0, 2.0, unit='GB/s')[1])
 
     def test_the_ratio_of_an_equally_fast_peer_is_one(self):
-        lines = bench_table.rows('x', [('a', results('leat', 2.0)), ('b', results('peer', 2.0))], {})
-        self.assertIn('| 1.00 |', lines[1])
+        self.assertIn('| 1.00 |', rows_of('x', 2.0, 2.0)[1])
 
     def test_goals(self):
-        self.assertIn('| 12 ns/item: reached |', bench_table.rows('w', [('a', results('leat', 11.0))],
-                                                          KNOWN)[0])
-        self.assertIn('| 12 ns/item: missed by a factor of 2.00 |',
-                      bench_table.rows('w', [('a', results('leat', 24.0))], KNOWN)[0])
-        self.assertIn('| 12 GB/s: missed by a factor of 2.00 |',
-                      bench_table.rows('r', [('a', results('leat', 6.0, unit='GB/s'))], KNOWN)[0])
+        self.assertIn('| 12 ns/item: reached |', rows_of('w', 11.0)[0])
+        self.assertIn('| 12 ns/item: missed by a factor of 2.00 |', rows_of('w', 24.0)[0])
+        self.assertIn('| 12 GB/s: missed by a factor of 2.00 |', rows_of('r', 6.0, unit='GB/s')[0])
 
     def test_a_goal_missed_by_less_than_the_rounding_is_reached(self):
-        self.assertIn('| 12 ns/item: reached |', bench_table.rows('w', [('a', results('leat', 12.001))],
-                                                          KNOWN)[0])
+        self.assertIn('| 12 ns/item: reached |', rows_of('w', 12.001)[0])
 
     def test_an_absolute_goal_is_shown_for_leat_only(self):
-        lines = bench_table.rows('r', [('a', results('leat', 1.0)), ('b', results('peer', 1.0))],
-                                 KNOWN)
-        self.assertNotIn('reached', lines[1])
+        self.assertNotIn('reached', rows_of('r', 1.0, 1.0)[1])
 
     def test_a_goal_can_be_a_ratio_to_a_peer(self):
         def goal_of(own, peer, subject='threads', **options):

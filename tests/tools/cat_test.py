@@ -342,24 +342,17 @@ class Ends(ToolTest):
         super().setUp()
         self.path = self.write('a', records_file(*('x' * 1000 for _ in range(2000))))
 
-    def test_a_closed_pipe_ends_the_command_silently(self):
-        cat = subprocess.Popen([LEAT, 'cat', self.path], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE)
-        cat.stdout.readline()
-        cat.stdout.close()
-        self.assertEqual(cat.wait(30), -signal.SIGPIPE)
-        self.assertEqual(cat.stderr.read(), b'')
-        cat.stderr.close()
-
-    def test_a_closed_pipe_ends_the_command_if_sigpipe_is_ignored(self):
-        cat = subprocess.Popen([LEAT, 'cat', self.path], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, restore_signals=False,
-                               preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN))
-        cat.stdout.readline()
-        cat.stdout.close()
-        self.assertEqual(cat.wait(30), -signal.SIGPIPE)
-        self.assertEqual(cat.stderr.read(), b'')
-        cat.stderr.close()
+    def test_a_closed_pipe_ends_the_command_silently_even_if_sigpipe_is_ignored(self):
+        ignored = {'restore_signals': False,
+                   'preexec_fn': lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN)}
+        for options in {}, ignored:
+            cat = subprocess.Popen([LEAT, 'cat', self.path], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, **options)
+            cat.stdout.readline()
+            cat.stdout.close()
+            self.assertEqual(cat.wait(30), -signal.SIGPIPE, options)
+            self.assertEqual(cat.stderr.read(), b'', options)
+            cat.stderr.close()
 
     def test_a_full_device(self):
         with open('/dev/full', 'wb') as full:

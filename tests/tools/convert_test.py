@@ -20,27 +20,23 @@ class Convert(ToolTest):
         self.assertEqual(self.leat('convert', 'a.txt', '-o', 'a.tfrecord'),
                          '4 records in a.tfrecord\n')
         self.assertEqual(self.content('a.tfrecord'), records_file('one', '', 'three', 'four'))
-        self.leat('convert', 'a.tfrecord', '-o', 'b.txt')
-        self.assertEqual(self.content('b.txt'), b'one\n\nthree\nfour\n')
+        self.assertEqual(self.converted('a.tfrecord', '-o', 'b.txt'), b'one\n\nthree\nfour\n')
         self.assertEqual(self.files(), ['a.tfrecord', 'a.txt', 'b.txt'])
 
     def test_compression_depends_on_the_name_or_the_option(self):
         self.write('a.txt', b'one\ntwo\n')
         expected = records_file('one', 'two')
-        self.leat('convert', 'a.txt', '-o', 'a.tfrecord.gz')
-        self.assertEqual(gzip.decompress(self.content('a.tfrecord.gz')), expected)
+        self.assertEqual(gzip.decompress(self.converted('a.txt', '-o', 'a.tfrecord.gz')), expected)
         self.leat('convert', 'a.txt', '-o', 'z', '--to-compression', 'zlib', '--level', 9)
         self.assertEqual(zlib.decompress(self.content('z')), expected)
-        self.leat('convert', 'a.tfrecord.gz', '-o', 'b.txt.gz')
-        self.assertEqual(gzip.decompress(self.content('b.txt.gz')), b'one\ntwo\n')
+        self.assertEqual(gzip.decompress(self.converted('a.tfrecord.gz', '-o', 'b.txt.gz')), b'one\ntwo\n')
 
     def test_fixed_records(self):
         self.write('a.bin', b'HHaabbccF')
         self.leat('convert', 'a.bin', '--record-size', 2, '--header-size', 2, '--footer-size', 1,
                   '-o', 'a.tfrecord')
         self.assertEqual(self.content('a.tfrecord'), records_file('aa', 'bb', 'cc'))
-        self.leat('convert', 'a.tfrecord', '-o', 'b.bin')
-        self.assertEqual(self.content('b.bin'), b'aabbcc')
+        self.assertEqual(self.converted('a.tfrecord', '-o', 'b.bin'), b'aabbcc')
         self.leat('convert', 'a.bin', '-o', 'c', status=2, error='need a size: set --record-size')
 
     def test_a_record_that_the_format_cannot_store_is_rejected(self):
@@ -58,8 +54,7 @@ class Convert(ToolTest):
         self.assertEqual(self.files(), ['a.tfrecord'])
         self.write('a.tfrecord', records_file('\rx', 'x\ry', ''))
         self.leat('convert', 'a.tfrecord', '-o', 'a.txt')
-        self.leat('convert', 'a.txt', '-o', 'b.tfrecord')
-        self.assertEqual(self.content('b.tfrecord'), self.content('a.tfrecord'))
+        self.assertEqual(self.converted('a.txt', '-o', 'b.tfrecord'), self.content('a.tfrecord'))
 
     def test_records_that_readers_would_decompress_are_rejected(self):
         stored = b'(\xcf\0\xff\x7f\0\x80'  # a window of 1 KiB, and 32767 bytes as they are
@@ -78,8 +73,7 @@ class Convert(ToolTest):
                     compression = ['--to-compression', 'gzip']
                 self.leat('convert', 'a.tfrecord', '-o', name, *compression)
                 size = ['--record-size', len(records[0])] if name == 'a.bin' else []
-                self.leat('convert', name, *size, '-o', 'b.tfrecord')
-                self.assertEqual(self.content('b.tfrecord'), self.content('a.tfrecord'))
+                self.assertEqual(self.converted(name, *size, '-o', 'b.tfrecord'), self.content('a.tfrecord'))
                 os.remove(self.folder / name)
                 os.remove(self.folder / 'b.tfrecord')
         self.write('a.tfrecord', records_file(b'\x1f\x8b\x08', b'def'))
@@ -101,8 +95,7 @@ class Convert(ToolTest):
         for name in '\ufeffa', 'x^', 'x\x01':
             self.write('a.tfrecord', records_file(example(**{name: [b'v']}), example(**{name: [b'']})))
             self.leat('convert', 'a.tfrecord', '-o', 'a.csv')
-            self.leat('convert', 'a.csv', '-o', 'b.tfrecord')
-            self.assertEqual(self.content('b.tfrecord'), self.content('a.tfrecord'))
+            self.assertEqual(self.converted('a.csv', '-o', 'b.tfrecord'), self.content('a.tfrecord'))
         for name in 'a', 'x', 'Hx', 'h,x', 'na\u00efve':  # as usual
             self.write('a.tfrecord', records_file(example(**{name: [b'v']})))
             self.leat('convert', 'a.tfrecord', '--delimiter', 'tab', '-o', 'a.csv')
@@ -110,10 +103,8 @@ class Convert(ToolTest):
 
     def test_a_single_column_may_have_an_empty_name(self):
         self.write('a.tfrecord', records_file(example(**{'': [b'x']}), example(**{'': [b'']})))
-        self.leat('convert', 'a.tfrecord', '-o', 'a.csv')
-        self.assertEqual(self.content('a.csv'), b'""\nx\n""\n')
-        self.leat('convert', 'a.csv', '-o', 'b.tfrecord')
-        self.assertEqual(self.content('b.tfrecord'), self.content('a.tfrecord'))
+        self.assertEqual(self.converted('a.tfrecord', '-o', 'a.csv'), b'""\nx\n""\n')
+        self.assertEqual(self.converted('a.csv', '-o', 'b.tfrecord'), self.content('a.tfrecord'))
 
     def test_csv(self):
         self.write('a.csv', b'\xef\xbb\xbfage,name\r\n42,"Ada ""L"", x"\n,"two\nlines"\n')
@@ -180,10 +171,8 @@ class Convert(ToolTest):
                   input=self.content('a.tfrecord'))
         self.assertEqual(self.raw, b'a\n1\n2\n')
         self.write('none.tfrecord', b'')
-        self.leat('convert', 'none.tfrecord', '--columns', 'a,b', '-o', 'none.csv')
-        self.assertEqual(self.content('none.csv'), b'a,b\n')
-        self.leat('convert', 'none.tfrecord', '-o', 'none.csv')
-        self.assertEqual(self.content('none.csv'), b'')
+        self.assertEqual(self.converted('none.tfrecord', '--columns', 'a,b', '-o', 'none.csv'), b'a,b\n')
+        self.assertEqual(self.converted('none.tfrecord', '-o', 'none.csv'), b'')
 
     def test_csv_to_csv(self):
         self.write('1.csv', b'z,a\r\n1,"x\r\ny"\r\n')
@@ -191,8 +180,7 @@ class Convert(ToolTest):
         self.leat('convert', '1.csv', '2.csv', '-o', 'all.csv')
         self.assertEqual(self.content('all.csv'), b'z,a\n1,"x\r\ny"\n2,"in, quotes"\n')
         self.write('3.csv', b'z,a\n')
-        self.leat('convert', '3.csv', '-o', 'all.csv')
-        self.assertEqual(self.content('all.csv'), b'z,a\n')
+        self.assertEqual(self.converted('3.csv', '-o', 'all.csv'), b'z,a\n')
         self.write('4.csv', b'z,b\n1,2\n')
         self.leat('convert', '1.csv', '4.csv', '-o', 'all.csv', status=1)
         self.assertIn("4.csv, record 0 has no feature 'a', only 'b', 'z'", self.errors)
@@ -389,8 +377,7 @@ class Convert(ToolTest):
         self.write('out.tfrecord', b'old')
         self.leat('convert', 'a.txt', 'none.txt', '-o', 'out.tfrecord', status=3)
         self.assertEqual(self.content('out.tfrecord'), b'old')
-        self.leat('convert', 'a.txt', '-o', 'out.tfrecord')
-        self.assertEqual(self.content('out.tfrecord'), records_file('new'))
+        self.assertEqual(self.converted('a.txt', '-o', 'out.tfrecord'), records_file('new'))
         self.leat('convert', 'a.txt', '-o', 'a.txt', status=2)
 
     def test_no_input_is_replaced(self):

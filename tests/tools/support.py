@@ -95,6 +95,11 @@ class ToolTest(unittest.TestCase):
         """Like leat(), but with --json; returns the object of each line."""
         return [json.loads(line) for line in self.leat(*arguments, '--json', **options).splitlines()]
 
+    def converted(self, *arguments, **options):
+        """Runs leat convert and returns the content of its output, which is the last argument."""
+        self.leat('convert', *arguments, **options)
+        return self.content(arguments[-1])
+
     def features(self, name):
         """The features of each Example in a file."""
         return [line['example']['features'] for line in self.leat_json('cat', '--example', name)]
