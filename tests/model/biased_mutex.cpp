@@ -12,73 +12,80 @@ namespace biased_mutex_model {
 
 using model::fence_model;
 
+// Threads that visit the data of a mutex.
+class visiting : public model::program {
+ protected:
+  explicit visiting(fence_model f) { model::fences = f; }
+
+  void count_visit() { count_.set(count_.get() + 1); }
+  void visit(leat::detail::biased_mutex& mutex) {
+    const leat::detail::biased_lock lock(mutex);
+    count_visit();
+  }
+  void require_visits(unsigned expected) const {
+    model::require(count_.get() == expected, "a visit was lost");
+  }
+
+ private:
+  model::guarded<unsigned> count_;
+};
+
 // All threads lock at the same time. Any of them may become the owner. A revocation may find the
 // owner outside, inside or on its way in.
 template <unsigned threads, unsigned visits>
-class visitors final : public model::program {
+class visitors final : public visiting {
  public:
-  explicit visitors(fence_model f) { model::fences = f; }
+  explicit visitors(fence_model f) : visiting(f) {}
 
  private:
   void thread(unsigned) override {
-    for (unsigned i = 0; i < visits; ++i) {
-      const leat::detail::biased_lock lock(mutex_);
-      count_.set(count_.get() + 1);
-    }
+    for (unsigned i = 0; i < visits; ++i) visit(mutex_);
   }
-  void finish() override { model::require(count_.get() == threads * visits, "a visit was lost"); }
+  void finish() override { require_visits(threads * visits); }
 
   leat::detail::biased_mutex mutex_;
-  model::guarded<unsigned> count_;
 };
 
 // The first thread becomes the owner before the others begin. It locks again through
 // try_lock_as_owner(), as the fast path of a queue does.
 template <unsigned threads>
-class revocation final : public model::program {
+class revocation final : public visiting {
  public:
-  explicit revocation(fence_model f) { model::fences = f; }
+  explicit revocation(fence_model f) : visiting(f) {}
 
  private:
   static constexpr unsigned visits = 3;
 
   void thread(unsigned index) override {
     if (index == 0) {
-      visit();
+      visit(mutex_);
       owned_.store(true, std::memory_order_relaxed);
       for (unsigned i = 1; i < visits; ++i) {
         if (mutex_.try_lock_as_owner()) {
-          count_.set(count_.get() + 1);
+          count_visit();
           mutex_.unlock(true);
         } else {
-          visit();
+          visit(mutex_);
         }
       }
     } else {
       // Relaxed: the thread needs to know that there is an owner, not to see the owner's writes.
       for (int i = 0; i < 20 && !owned_.load(std::memory_order_relaxed); ++i) model::yield();
-      visit();
+      visit(mutex_);
     }
   }
-  void finish() override {
-    model::require(count_.get() == visits + threads - 1, "a visit was lost");
-  }
-  void visit() {
-    const leat::detail::biased_lock lock(mutex_);
-    count_.set(count_.get() + 1);
-  }
+  void finish() override { require_visits(visits + threads - 1); }
 
   leat::detail::biased_mutex mutex_;
   std::atomic<bool> owned_{false};
-  model::guarded<unsigned> count_;
 };
 
 // The first thread owns the mutex from its construction and gives it up after its first visit,
 // while another thread may be about to revoke it.
 template <unsigned threads>
-class surrender final : public model::program {
+class surrender final : public visiting {
  public:
-  explicit surrender(fence_model f) { model::fences = f; }
+  explicit surrender(fence_model f) : visiting(f) {}
 
  private:
   static constexpr unsigned visits = 2;
@@ -87,29 +94,21 @@ class surrender final : public model::program {
     if (index == 0) {
       mutex_.emplace(leat::detail::biased_mutex::this_thread());
       constructed_.store(true, std::memory_order_release);
-      visit();
+      visit(*mutex_);
       mutex_->give_up();
-      visit();
+      visit(*mutex_);
     } else {
       for (int i = 0; i < 20 && !constructed_.load(std::memory_order_acquire); ++i) model::yield();
       if (!constructed_.load(std::memory_order_acquire)) return;
-      visit();
+      visit(*mutex_);
       visited_.fetch_add(1, std::memory_order_relaxed);
     }
   }
-  void finish() override {
-    model::require(count_.get() == visits + visited_.load(std::memory_order_relaxed),
-                   "a visit was lost");
-  }
-  void visit() {
-    const leat::detail::biased_lock lock(*mutex_);
-    count_.set(count_.get() + 1);
-  }
+  void finish() override { require_visits(visits + visited_.load(std::memory_order_relaxed)); }
 
   std::optional<leat::detail::biased_mutex> mutex_;
   std::atomic<bool> constructed_{false};
   std::atomic<unsigned> visited_{0};
-  model::guarded<unsigned> count_;
 };
 
 constexpr auto bounded = model::test::search::bounded;

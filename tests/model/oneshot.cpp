@@ -162,24 +162,23 @@ class closed_without_stop final : public model::driven_program {
 };
 
 constexpr auto bounded = model::test::search::bounded;
-const model::test receive("oneshot: send against receive", 2,
-                          model::make<two_ends<action::send, reaction::receive>>, bounded);
-const model::test try_receive("oneshot: send against try_receive", 2,
-                              model::make<two_ends<action::send, reaction::try_receive>>, bounded);
-const model::test no_receiver("oneshot: send against a receiver that leaves", 2,
-                              model::make<two_ends<action::send, reaction::leave>>, bounded);
-const model::test no_sender("oneshot: receive against a sender that leaves", 2,
-                            model::make<two_ends<action::leave, reaction::receive>>, bounded);
-const model::test both_leave("oneshot: both ends leave", 2,
-                             model::make<two_ends<action::leave, reaction::leave>>, bounded);
-const model::test poll("oneshot: is_closed against a receiver that leaves", 2, model::make<polled>);
-const model::test closed("oneshot: closed against a receiver that leaves", 2,
-                         model::make<closed_without_stop>, bounded);
-const model::test stop_of_receive("oneshot: receive against a send and a stop", 3,
-                                  model::make<stopped_receive<action::send>>);
-const model::test stop_without_sender("oneshot: receive against a sender that leaves and a stop", 3,
-                                      model::make<stopped_receive<action::leave>>);
-const model::test stop_of_closed("oneshot: closed against a receiver that leaves and a stop", 3,
-                                 model::make<stopped_closed>);
+using model::make;
+
+const model::test tests[] = {
+    {"oneshot: send against receive", 2, make<two_ends<action::send, reaction::receive>>, bounded},
+    {"oneshot: send against try_receive", 2, make<two_ends<action::send, reaction::try_receive>>,
+     bounded},
+    {"oneshot: send against a receiver that leaves", 2,
+     make<two_ends<action::send, reaction::leave>>, bounded},
+    {"oneshot: receive against a sender that leaves", 2,
+     make<two_ends<action::leave, reaction::receive>>, bounded},
+    {"oneshot: both ends leave", 2, make<two_ends<action::leave, reaction::leave>>, bounded},
+    {"oneshot: is_closed against a receiver that leaves", 2, make<polled>},
+    {"oneshot: closed against a receiver that leaves", 2, make<closed_without_stop>, bounded},
+    {"oneshot: receive against a send and a stop", 3, make<stopped_receive<action::send>>},
+    {"oneshot: receive against a sender that leaves and a stop", 3,
+     make<stopped_receive<action::leave>>},
+    {"oneshot: closed against a receiver that leaves and a stop", 3, make<stopped_closed>},
+};
 
 }  // namespace oneshot_model

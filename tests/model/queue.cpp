@@ -112,22 +112,24 @@ class failed_operation final : public model::program {
 template <unsigned p, unsigned c, std::size_t capacity>
 constexpr auto make_pipe = &model::make<pipe<p, c, capacity>>;
 
-const model::test one_one_1("queue: 1 producer, 1 consumer, capacity 1", 2, make_pipe<1, 1, 1>,
-                            model::test::search::bounded);
-const model::test one_one_2("queue: 1 producer, 1 consumer, capacity 2", 2, make_pipe<1, 1, 2>);
-const model::test two_one_1("queue: 2 producers, 1 consumer, capacity 1", 3, make_pipe<2, 1, 1>);
-const model::test two_one_2("queue: 2 producers, 1 consumer, capacity 2", 3, make_pipe<2, 1, 2>);
-const model::test one_two_1("queue: 1 producer, 2 consumers, capacity 1", 3, make_pipe<1, 2, 1>);
-const model::test one_two_2("queue: 1 producer, 2 consumers, capacity 2", 3, make_pipe<1, 2, 2>);
-const model::test two_two_1("queue: 2 producers, 2 consumers, capacity 1", 4, make_pipe<2, 2, 1>);
-const model::test two_two_2("queue: 2 producers, 2 consumers, capacity 2", 4, make_pipe<2, 2, 2>);
-const model::test open("queue: a push and a pop wake each other without a close", 2,
-                       model::make<unclosed>);
-const model::test push_fails("queue: a push that fails is ordered before the pop", 2,
-                             model::make<failed_operation<true>>, model::test::search::bounded);
-const model::test pop_fails("queue: a pop that fails is ordered before the push", 2,
-                            model::make<failed_operation<false>>, model::test::search::bounded);
-const model::test mixed("queue: try_push and try_pop next to waiting operations", 3,
-                        model::make<mixed_faces<1>>);
+using model::make;
+constexpr auto bounded = model::test::search::bounded;
+
+const model::test tests[] = {
+    {"queue: 1 producer, 1 consumer, capacity 1", 2, make_pipe<1, 1, 1>, bounded},
+    {"queue: 1 producer, 1 consumer, capacity 2", 2, make_pipe<1, 1, 2>},
+    {"queue: 2 producers, 1 consumer, capacity 1", 3, make_pipe<2, 1, 1>},
+    {"queue: 2 producers, 1 consumer, capacity 2", 3, make_pipe<2, 1, 2>},
+    {"queue: 1 producer, 2 consumers, capacity 1", 3, make_pipe<1, 2, 1>},
+    {"queue: 1 producer, 2 consumers, capacity 2", 3, make_pipe<1, 2, 2>},
+    {"queue: 2 producers, 2 consumers, capacity 1", 4, make_pipe<2, 2, 1>},
+    {"queue: 2 producers, 2 consumers, capacity 2", 4, make_pipe<2, 2, 2>},
+    {"queue: a push and a pop wake each other without a close", 2, make<unclosed>},
+    {"queue: a push that fails is ordered before the pop", 2, make<failed_operation<true>>,
+     bounded},
+    {"queue: a pop that fails is ordered before the push", 2, make<failed_operation<false>>,
+     bounded},
+    {"queue: try_push and try_pop next to waiting operations", 3, make<mixed_faces<1>>},
+};
 
 }  // namespace queue_model

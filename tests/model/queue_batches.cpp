@@ -63,13 +63,13 @@ class too_few final : public model::program {
   std::atomic<unsigned> served_{0};
 };
 
-const model::test runs_1("queue batches: push_many and pop_up_to, capacity 1", 3,
-                         model::make<runs<1>>);
-const model::test runs_2("queue batches: push_many and pop_up_to, capacity 2", 3,
-                         model::make<runs<2>>);
-const model::test few_1("queue batches: pop_many of too few items, capacity 1", 3,
-                        model::make<too_few<1>>);
-const model::test few_2("queue batches: pop_many of too few items, capacity 2", 3,
-                        model::make<too_few<2>>);
+using model::make;
+
+const model::test tests[] = {
+    {"queue batches: push_many and pop_up_to, capacity 1", 3, make<runs<1>>},
+    {"queue batches: push_many and pop_up_to, capacity 2", 3, make<runs<2>>},
+    {"queue batches: pop_many of too few items, capacity 1", 3, make<too_few<1>>},
+    {"queue batches: pop_many of too few items, capacity 2", 3, make<too_few<2>>},
+};
 
 }  // namespace queue_batches_model

@@ -97,11 +97,13 @@ class one_goes final : public model::program {
   queue staying_{{.capacity = 1, .budget = &budget_}};
 };
 
-const model::test wakes("queue budget: a pop from one queue wakes a push to another", 3,
-                        model::make<across>);
-const model::test pipes("queue budget: two producers and consumers of two queues", 4,
-                        model::make<two_pipes>);
-const model::test goes("queue budget: destroying a queue frees memory for a push", 2,
-                       model::make<one_goes>, model::test::search::bounded);
+using model::make;
+constexpr auto bounded = model::test::search::bounded;
+
+const model::test tests[] = {
+    {"queue budget: a pop from one queue wakes a push to another", 3, make<across>},
+    {"queue budget: two producers and consumers of two queues", 4, make<two_pipes>},
+    {"queue budget: destroying a queue frees memory for a push", 2, make<one_goes>, bounded},
+};
 
 }  // namespace queue_budget_model

@@ -293,21 +293,19 @@ class ended final : public model::program {
   model::ledger ledger_;
 };
 
-const model::test pop("queue ends: cancel of a pop against a push", 3, model::make<cancelled_pop>);
-const model::test push("queue ends: cancel of a push against a pop", 3,
-                       model::make<cancelled_push>);
-const model::test batch("queue ends: cancel of a batch that holds an item", 3,
-                        model::make<cancelled_batch>);
-const model::test way("queue ends: cancel of a batch before a waiting pop", 3,
-                      model::make<batch_makes_way>);
-const model::test late("queue ends: timeout of a pop against a push", 2, model::make<late_pop>);
-const model::test late_push("queue ends: timeout of a push_many against pops", 2,
-                            model::make<late_run>);
-const model::test close("queue ends: close against a push and a pop", 3,
-                        model::make<ended<end::close>>);
-const model::test close_now("queue ends: close_and_cancel against a push and a pop", 3,
-                            model::make<ended<end::close_and_cancel>>);
-const model::test fail("queue ends: fail against a push and a pop", 3,
-                       model::make<ended<end::fail>>);
+using model::make;
+
+const model::test tests[] = {
+    {"queue ends: cancel of a pop against a push", 3, make<cancelled_pop>},
+    {"queue ends: cancel of a push against a pop", 3, make<cancelled_push>},
+    {"queue ends: cancel of a batch that holds an item", 3, make<cancelled_batch>},
+    {"queue ends: cancel of a batch before a waiting pop", 3, make<batch_makes_way>},
+    {"queue ends: timeout of a pop against a push", 2, make<late_pop>},
+    {"queue ends: timeout of a push_many against pops", 2, make<late_run>},
+    {"queue ends: close against a push and a pop", 3, make<ended<end::close>>},
+    {"queue ends: close_and_cancel against a push and a pop", 3,
+     make<ended<end::close_and_cancel>>},
+    {"queue ends: fail against a push and a pop", 3, make<ended<end::fail>>},
+};
 
 }  // namespace queue_ends_model

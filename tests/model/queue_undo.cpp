@@ -83,11 +83,12 @@ class undone_into_full final : public model::program {
   model::ledger ledger_;
 };
 
-const model::test committed("queue undo: a commit against a close and a pop", 3,
-                            model::make<provisional_pop<then::commit>>);
-const model::test undone("queue undo: an undo against a close and a pop", 3,
-                         model::make<provisional_pop<then::undo>>);
-const model::test full("queue undo: an undo into a queue that is full again", 3,
-                       model::make<undone_into_full>);
+using model::make;
+
+const model::test tests[] = {
+    {"queue undo: a commit against a close and a pop", 3, make<provisional_pop<then::commit>>},
+    {"queue undo: an undo against a close and a pop", 3, make<provisional_pop<then::undo>>},
+    {"queue undo: an undo into a queue that is full again", 3, make<undone_into_full>},
+};
 
 }  // namespace queue_undo_model

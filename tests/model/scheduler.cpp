@@ -91,11 +91,14 @@ class sleepy final : public model::program {
   model::driven_scheduler scheduler_;
 };
 
-const model::test two("scheduler: two threads post and run", 2, model::make<bursts<2, 100>>,
-                      model::test::search::bounded);
-const model::test two_short("scheduler: two threads post and run, one item a turn", 2,
-                            model::make<bursts<2, 1>>, model::test::search::bounded);
-const model::test three("scheduler: three threads post and run", 3, model::make<bursts<3, 100>>);
-const model::test driven("scheduler: two threads post to a sleeping one", 3, model::make<sleepy>);
+using model::make;
+constexpr auto bounded = model::test::search::bounded;
+
+const model::test tests[] = {
+    {"scheduler: two threads post and run", 2, make<bursts<2, 100>>, bounded},
+    {"scheduler: two threads post and run, one item a turn", 2, make<bursts<2, 1>>, bounded},
+    {"scheduler: three threads post and run", 3, make<bursts<3, 100>>},
+    {"scheduler: two threads post to a sleeping one", 3, make<sleepy>},
+};
 
 }  // namespace scheduler_model

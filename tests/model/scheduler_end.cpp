@@ -85,9 +85,11 @@ class ended final : public model::program {
   std::unique_ptr<ending_scheduler> scheduler_ = std::make_unique<ending_scheduler>();
 };
 
-const model::test pop("scheduler end: a task that pops, against a push and a stop", 3,
-                      model::make<ended<kind::pop>>);
-const model::test select("scheduler end: a task in a select, against a push and a stop", 3,
-                         model::make<ended<kind::select>>);
+using model::make;
+
+const model::test tests[] = {
+    {"scheduler end: a task that pops, against a push and a stop", 3, make<ended<kind::pop>>},
+    {"scheduler end: a task in a select, against a push and a stop", 3, make<ended<kind::select>>},
+};
 
 }  // namespace scheduler_end_model

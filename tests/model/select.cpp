@@ -207,12 +207,14 @@ class run final : public selecting {
   std::size_t in_ = 0;
 };
 
-const model::test two_pops("select: pops of two queues into which two threads push", 3,
-                           model::make<pops>);
-const model::test stop("select: pops of two queues against a stop", 3, model::make<stopped>);
-const model::test two_pushes("select: pushes into two queues from which two threads pop", 3,
-                             model::make<pushes>);
-const model::test runs("select: a push_many with a limit against a stop", 3, model::make<run>);
-const model::test batches("select: a batch next to a pop", 3, model::make<batch>);
+using model::make;
+
+const model::test tests[] = {
+    {"select: pops of two queues into which two threads push", 3, make<pops>},
+    {"select: pops of two queues against a stop", 3, make<stopped>},
+    {"select: pushes into two queues from which two threads pop", 3, make<pushes>},
+    {"select: a push_many with a limit against a stop", 3, make<run>},
+    {"select: a batch next to a pop", 3, make<batch>},
+};
 
 }  // namespace select_model

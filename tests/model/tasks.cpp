@@ -136,15 +136,16 @@ class two_schedulers final : public model::program {
   leat::task_group group_;
 };
 
-const model::test pop("tasks: stop and join against a push for a waiting pop", 3,
-                      model::make<stopped<side::pop>>);
-const model::test push("tasks: stop and join against a pop for a waiting push", 3,
-                       model::make<stopped<side::push>>);
-const model::test one("tasks: producer and consumer on two schedulers, capacity 1", 2,
-                      model::make<two_schedulers<1, false>>);
-const model::test two("tasks: producer and consumer on two schedulers, capacity 2", 2,
-                      model::make<two_schedulers<2, false>>);
-const model::test stop("tasks: stop of producer and consumer on two schedulers", 3,
-                       model::make<two_schedulers<1, true>>);
+using model::make;
+
+const model::test tests[] = {
+    {"tasks: stop and join against a push for a waiting pop", 3, make<stopped<side::pop>>},
+    {"tasks: stop and join against a pop for a waiting push", 3, make<stopped<side::push>>},
+    {"tasks: producer and consumer on two schedulers, capacity 1", 2,
+     make<two_schedulers<1, false>>},
+    {"tasks: producer and consumer on two schedulers, capacity 2", 2,
+     make<two_schedulers<2, false>>},
+    {"tasks: stop of producer and consumer on two schedulers", 3, make<two_schedulers<1, true>>},
+};
 
 }  // namespace tasks_model

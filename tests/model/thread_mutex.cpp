@@ -20,8 +20,12 @@ class visitors final : public model::program {
   model::guarded<unsigned> count_;
 };
 
-const model::test two("thread_mutex: two threads, two visits each", 2, model::make<visitors<2, 2>>,
-                      model::test::search::bounded);
-const model::test three("thread_mutex: three threads", 3, model::make<visitors<3, 2>>);
+using model::make;
+constexpr auto bounded = model::test::search::bounded;
+
+const model::test tests[] = {
+    {"thread_mutex: two threads, two visits each", 2, make<visitors<2, 2>>, bounded},
+    {"thread_mutex: three threads", 3, make<visitors<3, 2>>},
+};
 
 }  // namespace mutex_model
