@@ -81,16 +81,6 @@ LEAT_TEST("virtual_scheduler: time does not advance while anything can run") {
   CHECK(sched.now() == leat::time_point{} + 1ns);
 }
 
-TEST_CASE("virtual_scheduler: runs ready items first in, first out") {
-  leat::sim::virtual_scheduler sched;
-  std::vector<int> order;
-  task_group group;
-  for (int i = 0; i < 4; ++i) group.spawn_on(sched, note(order, i));
-  CHECK(order.empty());
-  sched.run_until_idle();
-  CHECK(order == std::vector{0, 1, 2, 3});
-}
-
 TEST_CASE("virtual_scheduler: a simulation decides which ready item runs next") {
   leat::sim::virtual_scheduler sched;
   std::vector<int> order;

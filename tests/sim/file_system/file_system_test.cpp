@@ -271,34 +271,6 @@ TEST_CASE("file_system: names, directories and limits") {
   });
 }
 
-TEST_CASE(
-    "file_system: a file truncated while it is read ends with an error after its complete lines") {
-  const lines expected = numbered(100);
-  std::size_t errors = 0;
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    // The fifth call is a read, after the file was opened, its size was queried and its first part
-    // was read.
-    world w(seed, {.files = {.plan = leat::sim::planned_fault{5, fault::truncated}}});
-    w.files().write_file("/a", joined(expected));
-    w.run([&](world& here) -> task<> {
-      lines seen;
-      bool failed = false;
-      try {
-        co_await leat_test::read_lines_into(seen, "/a", {.read = {.chunk_size = 100, .depth = 2}});
-      } catch (const leat::failure& e) {
-        failed = true;
-        REQUIRE(e.code() == errc::data_loss);
-        REQUIRE(contains(e.what(), "/a"));
-      }
-      REQUIRE(std::equal(seen.begin(), seen.end(), expected.begin()));
-      REQUIRE((failed || seen.size() == expected.size()));
-      REQUIRE(here.files().read_file("/a")->size() <= joined(expected).size());
-      if (failed) ++errors;
-    });
-  }
-  CHECK(errors > 100);
-}
-
 TEST_CASE("file_system: an open file keeps its content after a replacement, a new open does not") {
   const lines expected = numbered(100);
   std::size_t changed = 0;

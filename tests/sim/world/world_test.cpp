@@ -190,15 +190,6 @@ TEST_CASE("world: a run without an end is ended") {
                   leat::sim::step_limit_exceeded);
 }
 
-TEST_CASE("world: run() throws the exception of the body") {
-  CHECK_THROWS_WITH(leat::sim::run(1,
-                                   [](world&) -> task<> {
-                                     co_await leat::sleep_for(1s);
-                                     throw leat::failure(errc::data_loss, "a.txt");
-                                   }),
-                    Catch::Contains("a.txt"));
-}
-
 // Two threads check that a queue is empty and then push an item. This is a race, because the other
 // thread may run between the two calls, where no task suspends.
 std::size_t items_of_a_race(std::uint64_t seed, double preemption) {
