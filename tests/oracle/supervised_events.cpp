@@ -12,8 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/sleep.hpp"
+#include "leat/async.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/queue/fifo_queue.hpp"

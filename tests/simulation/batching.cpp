@@ -2,16 +2,8 @@
 // threads. Several consumers pop batches of columns. Every accepted element arrives complete and
 // once, or is counted as dropped. The error of a source reaches the consumers.
 
-#include <algorithm>
-#include <chrono>
-#include <memory>
 #include <set>
-#include <string>
-#include <vector>
 
-#include "leat/async/sleep.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "leat/coordination/coordinator.hpp"
 #include "leat/input/tensor_batcher.hpp"
 #include "simulation/steps.hpp"

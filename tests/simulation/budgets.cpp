@@ -4,18 +4,8 @@
 
 #include <array>
 #include <functional>
-#include <memory>
-#include <optional>
 #include <variant>
 
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
-#include "leat/queue/fifo_queue.hpp"
-#include "leat/queue/memory_budget.hpp"
-#include "leat/queue/priority_queue.hpp"
-#include "leat/queue/random_shuffle_queue.hpp"
 #include "leat/sim/world/delivery_log.hpp"
 #include "simulation/steps.hpp"
 
@@ -53,44 +43,23 @@ struct outlet {
 };
 
 template <class Queue>
-struct verbs {
-  static task<bool> push(Queue& q, parcel p) {
-    const bool in = co_await q.push(std::move(p));
-    co_return in;
-  }
-  static task<bool> push_in_time(Queue& q, parcel p) {
-    const bool in = co_await leat::with_timeout(q.push(std::move(p)), 3us);
-    co_return in;
-  }
-  static task<std::size_t> push_many(Queue& q, std::vector<parcel>& all) {
-    const std::size_t in = co_await q.push_many(all);
-    co_return in;
-  }
-  static task<std::optional<parcel>> pop(Queue& q) {
-    std::optional<parcel> p = co_await q.pop();
-    co_return p;
-  }
-  static task<std::optional<parcel>> pop_in_time(Queue& q) {
-    std::optional<parcel> p = co_await leat::with_timeout(q.pop(), 3us);
-    co_return p;
-  }
-  static task<std::optional<std::vector<parcel>>> pop_up_to(Queue& q, std::size_t count) {
-    std::optional<std::vector<parcel>> all = co_await q.pop_up_to(count);
-    co_return all;
-  }
-};
-
-template <class Queue>
 outlet make_outlet(world& w, std::shared_ptr<Queue> q, std::size_t largest_batch) {
-  using v = verbs<Queue>;
   w.add_invariants(*q);
-  return {.push = [q](parcel p) { return v::push(*q, p); },
-          .push_in_time = [q](parcel p) { return v::push_in_time(*q, p); },
-          .push_many = [q](std::vector<parcel>& all) { return v::push_many(*q, all); },
+  return {.push = [q](parcel p) -> task<bool> { co_return co_await q->push(std::move(p)); },
+          .push_in_time = [q](parcel p) -> task<bool> {
+            co_return co_await leat::with_timeout(q->push(std::move(p)), 3us);
+          },
+          .push_many = [q](std::vector<parcel>& all) -> task<std::size_t> {
+            co_return co_await q->push_many(all);
+          },
           .try_push = [q](parcel p) { return q->try_push(std::move(p)); },
-          .pop = [q] { return v::pop(*q); },
-          .pop_in_time = [q] { return v::pop_in_time(*q); },
-          .pop_up_to = [q](std::size_t count) { return v::pop_up_to(*q, count); },
+          .pop = [q]() -> task<std::optional<parcel>> { co_return co_await q->pop(); },
+          .pop_in_time = [q]() -> task<std::optional<parcel>> {
+            co_return co_await leat::with_timeout(q->pop(), 3us);
+          },
+          .pop_up_to = [q](std::size_t count) -> task<std::optional<std::vector<parcel>>> {
+            co_return co_await q->pop_up_to(count);
+          },
           .try_pop = [q] { return q->try_pop(); },
           .base = q,
           .largest_batch = largest_batch};

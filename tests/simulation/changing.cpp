@@ -2,10 +2,6 @@
 // returns whole lines and records from the beginning of the file, and then the end or an error that
 // names the file.
 
-#include <algorithm>
-
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "simulation/steps.hpp"
 #include "support/records/record_files.hpp"
 

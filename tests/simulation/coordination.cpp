@@ -1,18 +1,10 @@
 // A coordinator of tasks that end, fail, stop it or wait. join() throws the first error, and no
 // task outlives it.
 
-#include <algorithm>
 #include <set>
-#include <string>
-#include <vector>
 
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
 #include "leat/coordination/coordinator.hpp"
 #include "leat/coordination/queue_runner.hpp"
-#include "leat/queue/fifo_queue.hpp"
 #include "simulation/steps.hpp"
 #include "support/records/error_texts.hpp"
 

@@ -1,7 +1,6 @@
 // The machine crashes while a file is replaced. After the restart the file is the complete old or
 // the complete new one.
 
-#include "leat/base/error.hpp"
 #include "simulation/steps.hpp"
 #include "support/records/record_files.hpp"
 

@@ -2,20 +2,8 @@
 // alone, under time limits, in a select and on other threads, and destroy generators early. Every
 // item arrives once, whatever ends a wait.
 
-#include <memory>
-#include <optional>
-#include <utility>
 #include <variant>
-#include <vector>
 
-#include "leat/async/async_generator.hpp"
-#include "leat/async/interval.hpp"
-#include "leat/async/run_on.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
-#include "leat/queue/fifo_queue.hpp"
 #include "simulation/supply.hpp"
 
 namespace simulation {

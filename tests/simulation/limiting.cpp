@@ -2,19 +2,10 @@
 // when_any(). A task that has popped an item returns it, even if it is asked to stop. Every item
 // arrives once.
 
-#include <exception>
-#include <optional>
 #include <stop_token>
 #include <tuple>
 #include <variant>
-#include <vector>
 
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/when_any.hpp"
-#include "leat/base/error.hpp"
-#include "leat/queue/fifo_queue.hpp"
 #include "simulation/supply.hpp"
 
 namespace simulation {

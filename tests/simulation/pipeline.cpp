@@ -1,11 +1,8 @@
 // A complete pipeline: files, a producer of names, readers, a shuffle queue and batches. Every line
 // of every epoch arrives once, and a stop in the middle ends all stages.
 
-#include <algorithm>
 #include <map>
 
-#include "leat/async/sleep.hpp"
-#include "leat/base/error.hpp"
 #include "leat/coordination/coordinator.hpp"
 #include "leat/input/batcher.hpp"
 #include "leat/input/input_producer.hpp"

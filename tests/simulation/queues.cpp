@@ -1,17 +1,8 @@
 // Producers and consumers of all kinds on one queue, on several threads. Some of them are stopped.
 // Every item arrives once, remains in the queue, or was refused.
 
-#include <algorithm>
 #include <numeric>
-#include <optional>
 
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
-#include "leat/queue/fifo_queue.hpp"
-#include "leat/queue/priority_queue.hpp"
-#include "leat/queue/random_shuffle_queue.hpp"
 #include "simulation/steps.hpp"
 
 namespace simulation {

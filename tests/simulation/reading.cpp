@@ -1,11 +1,6 @@
 // Readers of several files concurrently, on a slow device that interrupts and shortens reads. The
 // records equal those that were written, and a stop loses no delivered record.
 
-#include <algorithm>
-
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "simulation/steps.hpp"
 #include "support/records/record_files.hpp"
 

@@ -1,12 +1,6 @@
 // A declared pipeline is stopped at any time, any number of times, and resumes from its state with
 // other settings. The stream equals that of a pipeline that was never stopped.
 
-#include <algorithm>
-#include <memory>
-
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "simulation/steps.hpp"

@@ -2,16 +2,9 @@
 // looper. The queue is closed in each case, no pushed item is lost, and its reader receives the
 // error.
 
-#include <string>
-#include <vector>
-
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
 #include "leat/coordination/coordinator.hpp"
 #include "leat/coordination/looper.hpp"
 #include "leat/coordination/queue_runner.hpp"
-#include "leat/queue/fifo_queue.hpp"
 #include "simulation/steps.hpp"
 #include "support/records/error_texts.hpp"
 

@@ -2,15 +2,8 @@
 // operation loses no item.
 
 #include <array>
-#include <memory>
-#include <optional>
 #include <variant>
 
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
-#include "leat/queue/fifo_queue.hpp"
 #include "leat/sim/world/delivery_log.hpp"
 #include "simulation/steps.hpp"
 

@@ -1,21 +1,24 @@
 #pragma once
 
+// The includes that most scenarios need, and the parts that several of them share.
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "leat/async/sleep.hpp"
-#include "leat/async/task.hpp"
-#include "leat/async/task_group.hpp"
+#include "leat/async.hpp"
 #include "leat/base/error.hpp"
+#include "leat/queue.hpp"
 #include "leat/sim/world/world.hpp"
 #include "simulation/scenarios.hpp"
 
-// The parts that several scenarios share.
 namespace simulation {
 
 /// Returns a random number below `limit`.

@@ -1,14 +1,5 @@
 #pragma once
 
-#include <exception>
-#include <memory>
-#include <optional>
-#include <vector>
-
-#include "leat/async/task.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/queue/fifo_queue.hpp"
-#include "leat/sim/world/world.hpp"
 #include "simulation/steps.hpp"
 
 // Two queues whose items must arrive once, for scenarios that end waits early.

@@ -1,21 +1,9 @@
 // Tasks on several threads use every primitive, with time limits, selects and stops. No permit is
 // lost, locks exclude, and each receiver gets or misses each value.
 
-#include <algorithm>
 #include <array>
-#include <cstdint>
-#include <exception>
-#include <optional>
-#include <utility>
 #include <variant>
 
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
-#include "leat/queue/fifo_queue.hpp"
 #include "leat/sync.hpp"
 #include "simulation/steps.hpp"
 

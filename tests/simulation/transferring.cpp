@@ -2,15 +2,8 @@
 // operation completes, whether it notices its cancellation, and whether it has an effect anyway.
 // Every item and every transfer arrives once.
 
-#include <algorithm>
-#include <cstdint>
-#include <exception>
-#include <memory>
-#include <optional>
 #include <type_traits>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include <asio/associated_cancellation_slot.hpp>
 #include <asio/associated_executor.hpp>
@@ -18,15 +11,6 @@
 #include <asio/error.hpp>
 #include <asio/post.hpp>
 
-#include "leat/async/loop/use_task.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/base/error.hpp"
-#include "leat/queue/fifo_queue.hpp"
-#include "leat/queue/padding_fifo_queue.hpp"
-#include "leat/queue/priority_queue.hpp"
-#include "leat/queue/random_shuffle_queue.hpp"
 #include "simulation/steps.hpp"
 
 namespace simulation {

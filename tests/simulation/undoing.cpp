@@ -2,22 +2,9 @@
 // provisional and some are undone. Every item arrives once or remains in the queue. After a pop has
 // reported the end, no item returns.
 
-#include <algorithm>
-#include <cstddef>
 #include <functional>
-#include <optional>
-#include <vector>
 
 #include "async/fake_operations.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
-#include "leat/base/error.hpp"
-#include "leat/queue/fifo_queue.hpp"
-#include "leat/queue/memory_budget.hpp"
-#include "leat/queue/priority_queue.hpp"
-#include "leat/queue/random_shuffle_queue.hpp"
 #include "simulation/steps.hpp"
 
 namespace simulation {

@@ -5,13 +5,10 @@
 #include <stdexcept>
 #include <vector>
 
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
+#include "leat/async.hpp"
 #include "leat/input/batcher.hpp"
 #include "leat/input/input_producer.hpp"
-#include "leat/io/file/match_files.hpp"
-#include "leat/io/reader/line_reader.hpp"
-#include "leat/io/reader/tfrecord_reader.hpp"
+#include "leat/io.hpp"
 #include "soak/world.hpp"
 #include "support/records/error_texts.hpp"
 

@@ -7,10 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/io/reader/line_reader.hpp"
-#include "leat/io/reader/tfrecord_reader.hpp"
+#include "leat/async.hpp"
+#include "leat/io.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "soak/world.hpp"
 

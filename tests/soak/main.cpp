@@ -16,9 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "leat/async/dump/dump.hpp"
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/this_task.hpp"
+#include "leat/async.hpp"
 #include "leat/base/error.hpp"
 #include "leat/io/backend/get_file_backend.hpp"
 #include "soak/measure.hpp"

@@ -3,8 +3,7 @@
 #include <vector>
 
 #include "leat/async/task_group.hpp"
-#include "leat/io/backend/get_file_backend.hpp"
-#include "leat/io/writer/tfrecord_writer.hpp"
+#include "leat/io.hpp"
 #include "soak/world.hpp"
 
 namespace soak {

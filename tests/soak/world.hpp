@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/task.hpp"
+#include "leat/async.hpp"
 #include "leat/io/backend/get_file_backend.hpp"
 #include "soak/data_set.hpp"
 #include "soak/rough_backend.hpp"

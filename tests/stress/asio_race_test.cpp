@@ -23,11 +23,7 @@
 #include <asio/experimental/concurrent_channel.hpp>
 #include <catch2/catch.hpp>
 
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/loop/async_run.hpp"
-#include "leat/async/loop/use_task.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
+#include "leat/async.hpp"
 #include "leat/base/error.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "support/effort.hpp"

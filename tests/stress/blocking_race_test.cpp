@@ -12,13 +12,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/blocking/run_blocking.hpp"
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/loop/embedded_scheduler.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
+#include "leat/async.hpp"
 #include "leat/base/error.hpp"
 #include "support/effort.hpp"
 #include "support/loops.hpp"

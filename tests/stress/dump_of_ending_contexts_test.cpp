@@ -9,11 +9,7 @@
 #include <asio/io_context.hpp>
 #include <catch2/catch.hpp>
 
-#include "leat/async/dump/dump.hpp"
-#include "leat/async/loop/asio_scheduler.hpp"
-#include "leat/async/loop/embedded_scheduler.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
+#include "leat/async.hpp"
 #include "leat/base/internal/sanitizers.hpp"
 
 namespace dump_of_ending_contexts_test {

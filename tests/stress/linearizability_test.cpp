@@ -9,20 +9,10 @@
 // LEAT_HISTORIES sets the number of histories of each kind (default: 4,000, or 1,000 under the
 // address sanitizer). `./dev campaign histories` takes 1,000,000.
 
-#include <cstdint>
 #include <cstdlib>
-#include <optional>
-#include <thread>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
-#include <catch2/catch.hpp>
-
-#include "leat/queue/fifo_queue.hpp"
-#include "leat/queue/partial_push_error.hpp"
-#include "leat/queue/priority_queue.hpp"
-#include "leat/queue/random_shuffle_queue.hpp"
+#include "leat/queue.hpp"
 #include "stress/queue_model.hpp"
 #include "stress/recorder.hpp"
 

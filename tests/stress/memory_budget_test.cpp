@@ -12,11 +12,9 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/task_group.hpp"
+#include "leat/async.hpp"
 #include "leat/base/error.hpp"
-#include "leat/queue/fifo_queue.hpp"
-#include "leat/queue/random_shuffle_queue.hpp"
+#include "leat/queue.hpp"
 
 namespace memory_budget_test {
 

@@ -13,13 +13,9 @@
 #include <catch2/catch.hpp>
 
 #include "async/fake_operations.hpp"
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/task_group.hpp"
+#include "leat/async.hpp"
 #include "leat/base/random.hpp"
-#include "leat/queue/fifo_queue.hpp"
-#include "leat/queue/priority_queue.hpp"
-#include "leat/queue/random_shuffle_queue.hpp"
+#include "leat/queue.hpp"
 #include "support/effort.hpp"
 
 namespace provisional_pops_test {

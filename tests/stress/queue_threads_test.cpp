@@ -17,15 +17,10 @@
 #include <asio/io_context.hpp>
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/asio_scheduler.hpp"
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
+#include "leat/async.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
-#include "leat/queue/completion_tokens.hpp"
-#include "leat/queue/fifo_queue.hpp"
-#include "leat/queue/random_shuffle_queue.hpp"
+#include "leat/queue.hpp"
 
 namespace queue_threads_test {
 

@@ -2,13 +2,9 @@
 
 // The parts that recorded_locks.hpp and recorded_channels.hpp share.
 
-#include <cstddef>
-#include <cstdint>
 #include <type_traits>
-#include <utility>
 
-#include "leat/async/select.hpp"
-#include "leat/async/task.hpp"
+#include "leat/async.hpp"
 #include "leat/base/random.hpp"
 #include "leat/sync/event.hpp"
 #include "stress/recorder.hpp"

@@ -6,9 +6,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/loop/block_on.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
+#include "leat/async.hpp"
 #include "leat/base/internal/sanitizers.hpp"
 #include "leat/queue/fifo_queue.hpp"
 

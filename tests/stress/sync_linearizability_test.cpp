@@ -8,15 +8,6 @@
 // address sanitizer). `./dev campaign histories` takes 1,000,000.
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
-#include <optional>
-#include <stop_token>
-#include <thread>
-#include <utility>
-#include <vector>
-
-#include <catch2/catch.hpp>
 
 #include "stress/recorded_channels.hpp"
 #include "stress/recorded_locks.hpp"

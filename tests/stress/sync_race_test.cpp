@@ -17,12 +17,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/async/as_tuple.hpp"
-#include "leat/async/loop/runtime.hpp"
-#include "leat/async/select.hpp"
-#include "leat/async/sleep.hpp"
-#include "leat/async/task_group.hpp"
-#include "leat/async/this_task.hpp"
+#include "leat/async.hpp"
 #include "leat/base/error.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/sync.hpp"

@@ -4,9 +4,7 @@
 
 #include <set>
 
-#include "leat/io/file/file.hpp"
-#include "leat/io/writer/tfrecord_appender.hpp"
-#include "leat/io/writer/tfrecord_writer.hpp"
+#include "leat/io.hpp"
 #include "leat/sim/world/world.hpp"
 #include "sim/file_system/faulty_runs.hpp"
 #include "support/records/record_bytes.hpp"

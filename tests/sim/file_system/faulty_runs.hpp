@@ -1,18 +1,9 @@
 #pragma once
 
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <initializer_list>
-#include <optional>
-#include <string>
-#include <utility>
-
-#include <catch2/catch.hpp>
 
 #include "leat/io/reader/line_reader.hpp"
-#include "leat/sim/file_system/file_system.hpp"
-#include "leat/sim/world/world.hpp"
+#include "leat/sim.hpp"
 #include "support/insist.hpp"
 #include "support/leat_test.hpp"
 #include "support/records/record_files.hpp"

@@ -4,14 +4,7 @@
 #include <algorithm>
 
 #include "leat/input/filename_queue_reader.hpp"
-#include "leat/io/index/indexed_reader.hpp"
-#include "leat/io/index/tfrecord_file.hpp"
-#include "leat/io/reader/file_prefetcher.hpp"
-#include "leat/io/reader/fixed_length_reader.hpp"
-#include "leat/io/reader/line_reader.hpp"
-#include "leat/io/reader/tfrecord_reader.hpp"
-#include "leat/io/reader/whole_file_reader.hpp"
-#include "leat/io/writer/tfrecord_writer.hpp"
+#include "leat/io.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/sim/world/world.hpp"
 #include "leat/train/summary/event_reader.hpp"

@@ -1,7 +1,5 @@
 // Signals that a world raises, and the guards that receive them.
 
-#include <csignal>
-
 #include "leat/sim/world/world.hpp"
 #include "support/leat_test.hpp"
 

@@ -3,7 +3,6 @@
 #include "leat/sim/world/world.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <stop_token>
 
 #include "leat/io/file/file.hpp"
