@@ -8,6 +8,7 @@
 
 #include "leat/queue.hpp"
 #include "queue/operation/queue_tasks.hpp"
+#include "queue/orders.hpp"
 #include "queue/tensors.hpp"
 #include "support/effort.hpp"
 #include "support/leat_test.hpp"
@@ -22,12 +23,12 @@ constexpr std::size_t capacity = 4;
 constexpr std::size_t run_length = 6;    // more than the capacity
 constexpr std::size_t batch_length = 3;  // less than the capacity
 
-template <class Queues>
+template <class Order, class Weigh = leat::unweighed>
 struct of_numbers {
-  using queue = typename Queues::queue;
+  using queue = typename Order::template queue<int, Weigh>;
   using item = int;
   using run = std::vector<int>;
-  static queue make() { return Queues::make(capacity); }
+  static queue make() { return queue(Order::options({.capacity = capacity})); }
   static item make_item() { return 7; }
   static run make_run() { return run(run_length, 7); }
   static std::size_t count(const std::vector<int>& batch) { return batch.size(); }
@@ -45,6 +46,16 @@ struct of_tensors {
     return static_cast<std::size_t>(batch[0].shape()[0]);
   }
 };
+
+template <class Order>
+using plain_numbers = of_numbers<Order>;
+using padding = of_tensors<leat::padding_fifo_queue, leat::dtype::int32>;
+using tensor_priority = of_tensors<leat::tensor_priority_queue, leat::dtype::int64>;
+
+using fifos = std::tuple<of_numbers<queue_orders::fifo>, padding>;
+using other_kinds = decltype(std::tuple_cat(queue_orders::each_other<plain_numbers>(),
+                                            std::tuple<tensor_priority>()));
+using all_kinds = decltype(std::tuple_cat(fifos(), other_kinds()));
 
 // ------------------------------------------------------------------------------------- the verbs
 
@@ -192,14 +203,9 @@ template <class Kind>
 using with_every_verb =
     std::tuple<combination<Kind, push>, combination<Kind, push_copy>, combination<Kind, push_many>,
                combination<Kind, pop>, combination<Kind, pop_many>, combination<Kind, pop_up_to>>;
-using fifos = decltype(std::tuple_cat(
-    with_every_verb<of_numbers<fifo>>(),
-    with_every_verb<of_tensors<leat::padding_fifo_queue, leat::dtype::int32>>()));
-using other_orders = decltype(std::tuple_cat(
-    with_every_verb<of_numbers<shuffled>>(), with_every_verb<of_numbers<prioritized>>(),
-    with_every_verb<of_tensors<leat::tensor_priority_queue, leat::dtype::int64>>()));
+template <class... Kinds>
+auto matrix_of(std::tuple<Kinds...>) -> decltype(std::tuple_cat(with_every_verb<Kinds>()...));
 // The verbs have the same code for every order, and slow builds take long to compile it.
-using matrix = decltype(std::tuple_cat(
-    fifos(), std::conditional_t<leat_test::slow_build, std::tuple<>, other_orders>()));
+using matrix = decltype(matrix_of(std::conditional_t<leat_test::slow_build, fifos, all_kinds>()));
 
 }  // namespace queue_kinds

@@ -12,9 +12,6 @@
 
 namespace queue_of_nothing_test {
 
-using queue_kinds::of_numbers;
-using queue_kinds::of_tensors;
-
 template <class Kind>
 auto no_items() {
   if constexpr (std::is_same_v<typename Kind::item, int>) {
@@ -88,11 +85,9 @@ template <class Kind>
 using with_every_verb =
     std::tuple<queue_kinds::combination<Kind, push_many>, queue_kinds::combination<Kind, pop_many>,
                queue_kinds::combination<Kind, pop_up_to>>;
-using matrix = decltype(std::tuple_cat(
-    with_every_verb<of_numbers<fifo>>(), with_every_verb<of_numbers<shuffled>>(),
-    with_every_verb<of_numbers<prioritized>>(),
-    with_every_verb<of_tensors<leat::padding_fifo_queue, leat::dtype::int32>>(),
-    with_every_verb<of_tensors<leat::tensor_priority_queue, leat::dtype::int64>>()));
+template <class... Kinds>
+auto batches_of(std::tuple<Kinds...>) -> decltype(std::tuple_cat(with_every_verb<Kinds>()...));
+using matrix = decltype(batches_of(queue_kinds::all_kinds()));
 
 // ------------------------------------------------------------------------------------ the queues
 

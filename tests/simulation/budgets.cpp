@@ -66,27 +66,15 @@ outlet make_outlet(world& w, std::shared_ptr<Queue> q, std::size_t largest_batch
 }
 
 outlet make_outlet(world& w, leat::memory_budget& budget) {
-  const auto capacity = 1 + below(w, 6);
-  const std::size_t max_weight = below(w, 2) == 0 ? leat::unbounded : 8;
-  const leat::queue_options options{
-      .capacity = capacity, .max_weight = max_weight, .budget = &budget, .name = "q"};
-  switch (below(w, 3)) {
-    case 0:
-      return make_outlet(w, std::make_shared<leat::fifo_queue<parcel, by_weight>>(options), 6);
-    case 1:
-      return make_outlet(
-          w, std::make_shared<leat::priority_queue<parcel, by_id, by_weight>>(options), 1);
-    default:
-      return make_outlet(w,
-                         std::make_shared<leat::random_shuffle_queue<parcel, by_weight>>(
-                             leat::shuffle_options{.capacity = capacity,
-                                                   .min_after_dequeue = below(w, capacity),
-                                                   .seed = w.random()(),
-                                                   .max_weight = max_weight,
-                                                   .budget = &budget,
-                                                   .name = "q"}),
-                         6);
-  }
+  queue_orders::settings s{.budget = &budget, .capacity = 1 + below(w, 6)};
+  if (below(w, 2) == 0) s.max_weight = 8;
+  s.min_after_dequeue = below(w, s.capacity);
+  s.seed = w.random()();
+  return with_any_order(w, [&]<class Order>(Order) {
+    using queue = typename Order::template queue<parcel, by_weight, by_id>;
+    return make_outlet(w, std::make_shared<queue>(Order::options(s)),
+                       Order::takes_whole_batches ? 1 : 6);
+  });
 }
 
 bool is_expected(const leat::failure& e) {

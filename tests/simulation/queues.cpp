@@ -160,33 +160,21 @@ class queue_exercise {
   ledger book_;
 };
 
+template <class Order>
+task<> exercise_order(world& w) {
+  constexpr std::size_t beyond_capacity = 6;
+  const auto capacity = 1 + below(w, 8);
+  const auto minimum = below(w, capacity);
+  typename Order::template queue<int> q(
+      Order::options({.capacity = capacity, .min_after_dequeue = minimum, .seed = w.random()()}));
+  queue_exercise e(w, q, Order::takes_whole_batches ? capacity : beyond_capacity);
+  co_await e.run();
+}
+
 }  // namespace
 
 task<> queues(world& w) {
-  constexpr std::size_t beyond_capacity = 6;
-  const auto capacity = 1 + below(w, 8);
-  switch (below(w, 3)) {
-    case 0: {
-      leat::fifo_queue<int> q(capacity, "fifo");
-      queue_exercise e(w, q, beyond_capacity);
-      co_await e.run();
-      break;
-    }
-    case 1: {
-      leat::random_shuffle_queue<int> q({.capacity = capacity,
-                                         .min_after_dequeue = below(w, capacity),
-                                         .seed = w.random()(),
-                                         .name = "shuffled"});
-      queue_exercise e(w, q, beyond_capacity);
-      co_await e.run();
-      break;
-    }
-    default: {
-      leat::priority_queue<int> q(capacity, "prioritized");
-      queue_exercise e(w, q, capacity);  // pops whole batches
-      co_await e.run();
-    }
-  }
+  return with_any_order(w, [&w](auto order) { return exercise_order<decltype(order)>(w); });
 }
 
 }  // namespace simulation

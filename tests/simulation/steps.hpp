@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "leat/base/error.hpp"
 #include "leat/queue.hpp"
 #include "leat/sim/world/world.hpp"
+#include "queue/orders.hpp"
 #include "simulation/scenarios.hpp"
 
 namespace simulation {
@@ -27,6 +29,19 @@ inline std::size_t below(leat::sim::world& w, std::uint64_t limit) {
 }
 
 inline leat::scheduler& any_thread(leat::sim::world& w) { return w.thread(below(w, w.threads())); }
+
+/// Returns start(order) for an order of queues that the world chooses.
+template <class Start>
+auto with_any_order(leat::sim::world& w, Start start) {
+  std::optional<decltype(start(queue_orders::fifo()))> started;
+  const std::size_t chosen = below(w, std::tuple_size_v<queue_orders::all>);
+  std::size_t number = 0;
+  const auto start_if_chosen = [&](auto order) {
+    if (number++ == chosen) started.emplace(start(order));
+  };
+  std::apply([&](auto... orders) { (start_if_chosen(orders), ...); }, queue_orders::all());
+  return std::move(started).value();
+}
 
 /// Sleeps for less than `limit` microseconds.
 inline leat::task<> pause(leat::sim::world& w, std::uint64_t limit) {

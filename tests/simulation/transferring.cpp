@@ -182,35 +182,26 @@ task<> transfer_and_pop(world& w, Queue& q) {
   }
 }
 
+template <class Order>
+task<> transfer_in_order(world& w) {
+  const auto capacity = 2 + below(w, 3);
+  const auto minimum = below(w, capacity);
+  typename Order::template queue<int> q(
+      Order::options({.capacity = capacity, .min_after_dequeue = minimum, .seed = w.random()()}));
+  co_await transfer_and_pop(w, q);
+}
+
+task<> transfer_tensors(world& w) {
+  const leat::element_spec spec({{.type = leat::dtype::int64, .shape = {}}});
+  leat::padding_fifo_queue q(spec, 2 + below(w, 3), "padded");
+  co_await transfer_and_pop(w, q);
+}
+
 }  // namespace
 
 task<> transferring(world& w) {
-  const auto capacity = 2 + below(w, 3);
-  switch (below(w, 4)) {
-    case 0: {
-      leat::fifo_queue<int> q(capacity, "fifo");
-      co_await transfer_and_pop(w, q);
-      break;
-    }
-    case 1: {
-      leat::random_shuffle_queue<int> q({.capacity = capacity,
-                                         .min_after_dequeue = below(w, capacity),
-                                         .seed = w.random()(),
-                                         .name = "shuffled"});
-      co_await transfer_and_pop(w, q);
-      break;
-    }
-    case 2: {
-      const leat::element_spec spec({{.type = leat::dtype::int64, .shape = {}}});
-      leat::padding_fifo_queue q(spec, capacity, "padded");
-      co_await transfer_and_pop(w, q);
-      break;
-    }
-    default: {
-      leat::priority_queue<int> q(capacity, "prioritized");
-      co_await transfer_and_pop(w, q);
-    }
-  }
+  if (below(w, 4) == 0) return transfer_tensors(w);
+  return with_any_order(w, [&w](auto order) { return transfer_in_order<decltype(order)>(w); });
 }
 
 }  // namespace simulation

@@ -2,8 +2,6 @@
 // provisional and some are undone. Every item arrives once or remains in the queue. After a pop has
 // reported the end, no item returns.
 
-#include <functional>
-
 #include "async/fake_operations.hpp"
 #include "simulation/steps.hpp"
 
@@ -174,48 +172,28 @@ task<> undo_pops(world& w, Queue& q) {
   require(s.pushed == s.popped && s.weight == 0, "statistics are not consistent");
 }
 
+// Items have no weight, a weight, or a weight and a budget.
+template <class Order>
+task<> undo_in_order(world& w) {
+  leat::memory_budget budget(12, "budget");
+  queue_orders::settings s{.capacity = 3 + below(w, 6), .min_after_dequeue = below(w, 2)};
+  s.seed = below(w, 1000);
+  const auto weights = below(w, 3);
+  if (weights == 0) {
+    typename Order::template queue<int> q(Order::options(s));
+    co_await undo_pops(w, q);
+    co_return;
+  }
+  s.max_weight = weights == 1 ? 9 : 20;
+  if (weights == 2) s.budget = &budget;
+  typename Order::template queue<int, weigh_once> q(Order::options(s));
+  co_await undo_pops(w, q);
+}
+
 }  // namespace
 
 task<> undoing(world& w) {
-  const auto capacity = 3 + below(w, 6);
-  leat::memory_budget budget(12, "budget");
-  switch (below(w, 6)) {
-    case 0: {
-      leat::fifo_queue<int> q(capacity, "fifo");
-      co_await undo_pops(w, q);
-      break;
-    }
-    case 1: {
-      leat::random_shuffle_queue<int> q({.capacity = capacity,
-                                         .min_after_dequeue = below(w, 2),
-                                         .seed = below(w, 1000),
-                                         .name = "shuffle"});
-      co_await undo_pops(w, q);
-      break;
-    }
-    case 2: {
-      leat::priority_queue<int> q(capacity, "priority");
-      co_await undo_pops(w, q);
-      break;
-    }
-    case 3: {
-      leat::fifo_queue<int, weigh_once> q(
-          {.capacity = capacity, .max_weight = 9, .name = "weighed fifo"});
-      co_await undo_pops(w, q);
-      break;
-    }
-    case 4: {
-      leat::fifo_queue<int, weigh_once> q(
-          {.capacity = capacity, .max_weight = 20, .budget = &budget, .name = "budgeted fifo"});
-      co_await undo_pops(w, q);
-      break;
-    }
-    default: {
-      leat::priority_queue<int, std::less<int>, weigh_once> q(
-          {.capacity = capacity, .max_weight = 9, .name = "weighed priority"});
-      co_await undo_pops(w, q);
-    }
-  }
+  return with_any_order(w, [&w](auto order) { return undo_in_order<decltype(order)>(w); });
 }
 
 }  // namespace simulation

@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "leat/queue.hpp"
+#include "queue/orders.hpp"
 #include "stress/queue_model.hpp"
 #include "stress/recorder.hpp"
 
@@ -24,33 +25,16 @@ using queue_model::explainable;
 using queue_model::history;
 using queue_model::kind;
 using queue_model::operation;
-using queue_model::order;
 using recorded::form;
 using recorded::operations_each;
 using recorded::threads;
 
 constexpr std::size_t capacity = 2;
 
-struct fifo {
-  using queue = leat::fifo_queue<int>;
-  static constexpr queue_model::rules rules{order::entry, capacity};
-  static constexpr std::size_t most_popped = 3;
-  static leat::queue_options options() { return {.capacity = capacity}; }
-};
-struct priority {
-  using queue = leat::priority_queue<int>;
-  static constexpr queue_model::rules rules{order::smallest, capacity};
-  static constexpr std::size_t most_popped = capacity;  // the queue rejects larger batches
-  static leat::queue_options options() { return {.capacity = capacity}; }
-};
-struct shuffle {
-  using queue = leat::random_shuffle_queue<int>;
-  static constexpr queue_model::rules rules{order::any, capacity, 1};
-  static constexpr std::size_t most_popped = 3;
-  static leat::shuffle_options options() {
-    return {.capacity = capacity, .min_after_dequeue = rules.min_after_dequeue, .seed = 1};
-  }
-};
+template <class Order>
+queue_model::rules rules_of() {
+  return {Order::next, capacity, Order::has_minimum ? std::size_t{1} : 0};
+}
 
 // ---- Carries out operations and records their results.
 
@@ -151,13 +135,15 @@ task<> do_in_task(Queue& q, operation& o) {
   }
 }
 
-template <class Tested>
+template <class Order>
 class queue_recorder final : public recorded::recorder<operation> {
  public:
   using recorder::recorder;
 
  private:
-  void make_tested() override { queue_.emplace(Tested::options()); }
+  void make_tested() override {
+    queue_.emplace(Order::options({.capacity = capacity, .min_after_dequeue = 1, .seed = 1}));
+  }
 
   bool choose_next(std::size_t self, operation& o) override {
     if (parts_[self].size() == operations_each) return false;
@@ -228,7 +214,7 @@ class queue_recorder final : public recorded::recorder<operation> {
       const bool up_to = random.uniform_below(3) == 0;
       o.what = up_to ? kind::pop_up_to : kind::pop_many;
       if (!waits) o.what = up_to ? kind::try_pop_up_to : kind::try_pop_many;
-      o.count = static_cast<std::size_t>(how_many(random, Tested::most_popped));
+      o.count = static_cast<std::size_t>(how_many(random, most_popped));
     }
     return o;
   }
@@ -237,7 +223,10 @@ class queue_recorder final : public recorded::recorder<operation> {
     return random.uniform_below(2) == 0 ? 1 : 2 + static_cast<int>(random.uniform_below(most - 1));
   }
 
-  std::optional<typename Tested::queue> queue_;
+  // A queue that takes whole batches rejects larger ones.
+  static constexpr std::size_t most_popped = Order::takes_whole_batches ? capacity : 3;
+
+  std::optional<typename Order::template queue<int>> queue_;
 };
 
 // ---- The cases.
@@ -262,12 +251,13 @@ bool make_wrong(operation& o) {
   }
 }
 
-TEMPLATE_TEST_CASE("linearizability: an order explains each history of four threads on a queue",
-                   "[stress]", fifo, priority, shuffle) {
+TEMPLATE_LIST_TEST_CASE(
+    "linearizability: an order explains each history of four threads on a queue", "[stress]",
+    queue_orders::all) {
   const form f = GENERATE(form::at_once, form::blocking, form::in_tasks);
   INFO("form " << static_cast<int>(f));
   queue_recorder<TestType> r(1, f);
-  const auto explains = [](const history& all) { return explainable(all, TestType::rules); };
+  const auto explains = [](const history& all) { return explainable(all, rules_of<TestType>()); };
   auto seen = recorded::check_histories(r, explains, make_wrong);
   if (f == form::at_once) return;
   const int histories = recorded::history_count();

@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "queue/orders.hpp"
+
 namespace queue_model {
 
 // Also used for single items: a batch is atomic only as far as it does not wait.
@@ -69,10 +71,10 @@ inline std::string text_of(history all) {
   return std::move(out).str();
 }
 
-enum class order { entry, smallest, any };
+using queue_orders::next_item;
 
 struct rules {
-  order gives = order::entry;
+  next_item gives = next_item::oldest;
   std::size_t capacity = 2;
   std::size_t min_after_dequeue = 0;  // items kept back while the queue is open
 };
@@ -165,7 +167,7 @@ class explanation {
     const operation& o = all_[first.who];
     const std::size_t left = o.count - first.held.size();
     if (left == 0 || s.items.size() <= floor(s)) return false;
-    const bool whole = rules_.gives == order::smallest;  // a pop holds no items
+    const bool whole = rules_.gives == next_item::smallest;  // a pop holds no items
     const bool short_one_will_do = s.closed && o.what == kind::pop_up_to;
     return !whole || !first.held.empty() || short_one_will_do || s.items.size() >= left;
   }
@@ -175,7 +177,7 @@ class explanation {
   [[nodiscard]] std::vector<std::size_t> next_items(const state& s) const {
     const place& first = s.pops.front();
     const operation& o = all_[first.who];
-    if (rules_.gives == order::any && o.end != ending::done) {  // it puts back any item
+    if (rules_.gives == next_item::any && o.end != ending::done) {  // it puts back any item
       std::vector<std::size_t> all(s.items.size());
       for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
       return all;
@@ -188,8 +190,9 @@ class explanation {
   // queue lacks it.
   [[nodiscard]] std::size_t next_item(const state& s, const operation& o, std::size_t at) const {
     auto next = s.items.begin();
-    if (rules_.gives == order::smallest) next = std::min_element(s.items.begin(), s.items.end());
-    if (rules_.gives == order::any && at < o.items.size()) {
+    if (rules_.gives == next_item::smallest)
+      next = std::min_element(s.items.begin(), s.items.end());
+    if (rules_.gives == next_item::any && at < o.items.size()) {
       next = std::find(s.items.begin(), s.items.end(), o.items[at]);
     }
     return static_cast<std::size_t>(next - s.items.begin());

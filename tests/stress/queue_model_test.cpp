@@ -13,7 +13,7 @@ using queue_model::ending;
 using queue_model::history;
 using queue_model::kind;
 using queue_model::operation;
-using queue_model::order;
+using queue_orders::next_item;
 
 // The times of the call and of the return.
 struct span {
@@ -58,7 +58,8 @@ operation other(kind what, span s, std::size_t result = 0) {
   return at(s, {.what = what, .moved = result});
 }
 
-bool explains(const history& all, order gives = order::entry, std::size_t min_after_dequeue = 0) {
+bool explains(const history& all, next_item gives = next_item::oldest,
+              std::size_t min_after_dequeue = 0) {
   return queue_model::explainable(all, {gives, 2, min_after_dequeue});
 }
 
@@ -84,12 +85,12 @@ TEST_CASE(
   const operation in = try_push({0, 1}, {1, 2}, 2);
   CHECK(explains({in, popped(kind::try_pop_many, {2, 3}, 2, {1, 2})}));
   CHECK_FALSE(explains({in, popped(kind::try_pop_many, {2, 3}, 2, {2, 1})}));
-  CHECK(explains({in, popped(kind::try_pop_many, {2, 3}, 2, {2, 1})}, order::any));
+  CHECK(explains({in, popped(kind::try_pop_many, {2, 3}, 2, {2, 1})}, next_item::any));
   CHECK_FALSE(explains({in, popped(kind::try_pop_many, {2, 3}, 3, {1, 2})}));
   CHECK(explains({in, popped(kind::try_pop_up_to, {2, 3}, 3, {1, 2})}));
   CHECK_FALSE(explains({in, popped(kind::try_pop_up_to, {2, 3}, 3, {1})}));
-  CHECK(explains({in, popped(kind::try_pop_up_to, {2, 3}, 3, {2})}, order::any, 1));
-  CHECK_FALSE(explains({in, popped(kind::try_pop_up_to, {2, 3}, 3, {1, 2})}, order::any, 1));
+  CHECK(explains({in, popped(kind::try_pop_up_to, {2, 3}, 3, {2})}, next_item::any, 1));
+  CHECK_FALSE(explains({in, popped(kind::try_pop_up_to, {2, 3}, 3, {1, 2})}, next_item::any, 1));
 }
 
 TEST_CASE("linearizability: a push of many is contiguous, and may exceed the capacity",
@@ -118,9 +119,9 @@ TEST_CASE("linearizability: a waiting batch takes items in order, or none", "[st
                    other(kind::size, {3, 4}, counted), try_push({5, 6}, {1}, 1)};
   };
   CHECK(explains(size(0, {2, 1})));
-  CHECK(explains(size(1, {1, 2}), order::smallest));
-  CHECK_FALSE(explains(size(0, {1, 2}), order::smallest));
-  CHECK_FALSE(explains(size(1, {2, 1}), order::smallest));
+  CHECK(explains(size(1, {1, 2}), next_item::smallest));
+  CHECK_FALSE(explains(size(0, {1, 2}), next_item::smallest));
+  CHECK_FALSE(explains(size(1, {2, 1}), next_item::smallest));
 }
 
 TEST_CASE("linearizability: a waiting operation ends when it can complete, or by a close",

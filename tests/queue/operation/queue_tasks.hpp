@@ -5,29 +5,22 @@
 #include <algorithm>
 #include <numeric>
 #include <sstream>
-#include <tuple>
 
 #include "leat/queue.hpp"
+#include "queue/orders.hpp"
 #include "support/leat_test.hpp"
 
-struct fifo {
-  using queue = leat::fifo_queue<int>;
-  static queue make(std::size_t capacity) { return queue(capacity, "q"); }
+template <class Order>
+struct queue_of_numbers {
+  using queue = typename Order::template queue<int>;
+  static queue make(std::size_t capacity) { return queue(Order::options({.capacity = capacity})); }
 };
-struct shuffled {
-  using queue = leat::random_shuffle_queue<int>;
-  static queue make(std::size_t capacity) {
-    return queue({.capacity = capacity, .seed = 7, .name = "q"});
-  }
-};
-
-struct prioritized {
-  using queue = leat::priority_queue<int>;
-  static queue make(std::size_t capacity) { return queue(capacity, "q"); }
-};
-using all_queues = std::tuple<fifo, shuffled, prioritized>;
+using fifo = queue_of_numbers<queue_orders::fifo>;
+using shuffled = queue_of_numbers<queue_orders::shuffle>;
+using prioritized = queue_of_numbers<queue_orders::priority>;
+using all_queues = queue_orders::each<queue_of_numbers>;
 // The queues in which a waiting batch takes each item as it arrives.
-using holding_queues = std::tuple<fifo, shuffled>;
+using holding_queues = queue_orders::each_holding<queue_of_numbers>;
 
 inline std::vector<int> numbers(int count) {
   std::vector<int> all(static_cast<std::size_t>(count));

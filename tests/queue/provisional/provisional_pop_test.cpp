@@ -16,9 +16,7 @@ using matrix = decltype(std::tuple_cat(
     std::conditional_t<leat_test::slow_build, std::tuple<>, others_of<by_select>>()));
 
 template <class Way>
-using weighed = decltype(std::tuple_cat(with_every_pop<Way, weighing_fifo>(),
-                                        with_every_pop<Way, weighing_shuffle>(),
-                                        with_every_pop<Way, weighing_priority>()));
+using weighed = decltype(pops_of<Way>(queue_orders::each<weighing>()));
 
 TEMPLATE_LIST_TEST_CASE("provisional pop: its items count as held until it is final", "[queue]",
                         matrix) {

@@ -2,10 +2,10 @@
 
 // Provisional pops on every kind of queue, which a test commits or undoes.
 
-#include <functional>
 #include <tuple>
 
 #include "leat/queue/completion_tokens.hpp"
+#include "queue/orders.hpp"
 #include "queue/queue_kinds.hpp"
 #include "support/asio_test.hpp"
 #include "support/loops.hpp"
@@ -25,18 +25,8 @@ struct by_value_or_throws {
   }
 };
 
-template <class Queue>
-struct weighed_numbers {
-  using queue = Queue;
-  using item = int;
-  static queue make() { return queue({.capacity = capacity, .name = "q"}); }
-  static item make_item() { return 7; }
-  static std::size_t count(const std::vector<int>& batch) { return batch.size(); }
-};
-using weighing_fifo = weighed_numbers<leat::fifo_queue<int, by_value_or_throws>>;
-using weighing_shuffle = weighed_numbers<leat::random_shuffle_queue<int, by_value_or_throws>>;
-using weighing_priority =
-    weighed_numbers<leat::priority_queue<int, std::less<int>, by_value_or_throws>>;
+template <class Order>
+using weighing = queue_kinds::of_numbers<Order, by_value_or_throws>;
 
 // -------------------------------------------------------------------------------------- the pops
 
@@ -158,18 +148,19 @@ template <class Way, class Kind>
 using with_every_pop = std::tuple<combination<Way, Kind, pop>, combination<Way, Kind, pop_many>,
                                   combination<Way, Kind, pop_up_to>>;
 
-using padding = queue_kinds::of_tensors<leat::padding_fifo_queue, leat::dtype::int32>;
-using tensor_priority = queue_kinds::of_tensors<leat::tensor_priority_queue, leat::dtype::int64>;
+template <class Way, class... Kinds>
+auto pops_of(std::tuple<Kinds...>) -> decltype(std::tuple_cat(with_every_pop<Way, Kinds>()...));
 
+using fifo_kinds =
+    std::tuple<queue_kinds::of_numbers<queue_orders::fifo>, weighing<queue_orders::fifo>>;
+using other_kinds =
+    decltype(std::tuple_cat(std::tuple<queue_kinds::padding>(), queue_kinds::other_kinds(),
+                            queue_orders::each_other<weighing>()));
 template <class Way>
-using fifos_of = decltype(std::tuple_cat(with_every_pop<Way, queue_kinds::of_numbers<fifo>>(),
-                                         with_every_pop<Way, weighing_fifo>()));
+using fifos_of = decltype(pops_of<Way>(fifo_kinds()));
 template <class Way>
-using others_of = decltype(std::tuple_cat(
-    with_every_pop<Way, queue_kinds::of_numbers<shuffled>>(),
-    with_every_pop<Way, queue_kinds::of_numbers<prioritized>>(), with_every_pop<Way, padding>(),
-    with_every_pop<Way, tensor_priority>(), with_every_pop<Way, weighing_shuffle>(),
-    with_every_pop<Way, weighing_priority>()));
+using others_of = decltype(pops_of<Way>(other_kinds()));
+
 template <class Kind>
 void push(typename Kind::queue& q, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) REQUIRE(q.try_push(Kind::make_item()));

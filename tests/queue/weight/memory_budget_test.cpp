@@ -304,7 +304,7 @@ LEAT_TEST("memory_budget: a select over queues of one budget pushes to one") {
 
 LEAT_TEST("memory_budget: queues ignore their minimum size while a push waits") {
   memory_budget ram(10, "ram");
-  auto buffer = weighed_shuffled::make({.budget = &ram}, "buffer", 5);
+  auto buffer = weighed_shuffled::make({.budget = &ram, .min_after_dequeue = 5}, "buffer");
   auto raw = weighed_fifo::make({.budget = &ram}, "raw");
   std::vector<int> four{2, 2, 2, 2};
   CHECK(buffer.try_push_many(four) == 4);

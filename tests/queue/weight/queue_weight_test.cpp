@@ -283,7 +283,7 @@ LEAT_TEST("select: a losing push that waits for weight lets later pushes advance
 }
 
 LEAT_TEST("random_shuffle_queue: ignores the minimum size if weight blocks pushes") {
-  auto q = weighed_shuffled::make({.max_weight = 10}, "q", 3);
+  auto q = weighed_shuffled::make({.max_weight = 10, .min_after_dequeue = 3});
   std::vector<int> two{5, 5};
   CHECK(q.try_push_many(two) == 2);
   CHECK_FALSE(q.try_pop());
@@ -304,7 +304,7 @@ LEAT_TEST("random_shuffle_queue: ignores the minimum size if weight blocks pushe
 }
 
 LEAT_TEST("random_shuffle_queue: below the minimum size a try operation takes one item at a time") {
-  auto q = weighed_shuffled::make({.max_weight = 10}, "q", 4);
+  auto q = weighed_shuffled::make({.max_weight = 10, .min_after_dequeue = 4});
   std::vector<int> three{3, 3, 3};
   CHECK(q.try_push_many(three) == 3);
   actors a(q);

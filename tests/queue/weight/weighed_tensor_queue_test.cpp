@@ -1,10 +1,10 @@
 // Queues of tensors whose capacity is the weight of their elements.
 
 #include <thread>
-#include <tuple>
 
 #include "leat/queue.hpp"
 #include "queue/operation/queue_tasks.hpp"
+#include "queue/orders.hpp"
 #include "queue/tensors.hpp"
 #include "support/leat_test.hpp"
 
@@ -22,11 +22,12 @@ struct all_equal {
   bool operator()(const tensor_tuple&, const tensor_tuple&) const noexcept { return false; }
 };
 
-using fifo = leat::tensor_queue<leat::fifo_queue<tensor_tuple, element_byte_size>>;
-using shuffled = leat::tensor_queue<leat::random_shuffle_queue<tensor_tuple, element_byte_size>>;
-using prioritized =
-    leat::tensor_queue<leat::priority_queue<tensor_tuple, all_equal, element_byte_size>>;
-using queues = std::tuple<fifo, shuffled, prioritized>;
+template <class Order>
+using weighed_tensors =
+    leat::tensor_queue<typename Order::template queue<tensor_tuple, element_byte_size, all_equal>>;
+using fifo = weighed_tensors<queue_orders::fifo>;
+using shuffled = weighed_tensors<queue_orders::shuffle>;
+using queues = queue_orders::each<weighed_tensors>;
 
 template <class Queue>
 typename Queue::options_type limits(std::size_t max_weight, leat::memory_budget* budget = nullptr) {
