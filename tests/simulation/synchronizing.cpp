@@ -31,6 +31,7 @@ struct primitives {
   leat::mutex mutex{"mutex"};
   leat::shared_mutex table{"table"};
   leat::event event{"event"};
+  leat::notification work_arrived{"work arrived"};
   leat::watch<int> count{0, "count"};
   leat::broadcast<int> room;
   leat::fifo_queue<rpc_call> calls{2, "calls"};
@@ -39,6 +40,9 @@ struct primitives {
   int readers = 0;
   int writers = 0;
   int sent = 0;
+  int work_given = 0;
+  int work_done = 0;
+  bool all_given = false;
 };
 
 leat::duration some_time(world& w) { return 1us * static_cast<int>(below(w, 5)); }
@@ -85,7 +89,7 @@ task<> ask_server(world& w, primitives& s, std::uint64_t number) {
 }
 
 task<> use_one_primitive(world& w, primitives& s, std::uint64_t number) {
-  switch (below(w, 8)) {
+  switch (below(w, 9)) {
     case 0: return hold_permits(w, s);
     case 1: return hold_mutex(w, s);
     case 2: return read_table(w, s);
@@ -93,6 +97,10 @@ task<> use_one_primitive(world& w, primitives& s, std::uint64_t number) {
     case 4: s.event.set(); break;
     case 5: s.event.reset(); break;
     case 6: s.count.modify([](int& n) { ++n; }); break;
+    case 7:
+      ++s.work_given;
+      s.work_arrived.notify();
+      break;
     default: return ask_server(w, s, number);
   }
   return []() -> task<> { co_return; }();
@@ -115,6 +123,16 @@ task<> answer_calls(world& w, primitives& s) {
     co_await leat::sleep_for(some_time(w));
     next->reply.send(next->number + 1);
   }
+}
+
+// Does all work that there is after each notification. If one is lost, it waits for ever.
+task<> do_work(world& w, primitives& s) {
+  do {
+    const auto first = co_await leat::select(s.work_arrived.wait(), leat::sleep_for(some_time(w)));
+    if (first.index() != 0) co_await s.work_arrived.wait();
+    s.work_done = s.work_given;
+  } while (!s.all_given);
+  s.work_arrived.notify();  // for another task that does work
 }
 
 // Receives or misses every value, in order.
@@ -158,6 +176,7 @@ task<> synchronizing(world& w) {
   w.add_invariants(s.mutex);
   w.add_invariants(s.table);
   w.add_invariants(s.event);
+  w.add_invariants(s.work_arrived);
   w.add_invariants(s.count);
   w.add_invariants(s.room);
   leat::task_group workers("workers");
@@ -172,6 +191,7 @@ task<> synchronizing(world& w) {
     others.spawn_on(thread(i), listen(w, s, s.room.subscribe()), "listener");
     others.spawn_on(thread(i + 1), wait_for_count(s, static_cast<int>(i * 2)), "waiter");
   }
+  for (std::uint64_t i = 0; i < 2; ++i) others.spawn_on(thread(i), do_work(w, s), "servant");
   others.spawn_on(thread(0), answer_calls(w, s), "server");
   workers.spawn_on(thread(1), speak(w, s), "speaker");
   if (below(w, 3) == 0) {
@@ -181,12 +201,15 @@ task<> synchronizing(world& w) {
   if (others.stop_requested()) s.room.close();  // without receivers that read, a send would wait
   for (leat::task_group* group : {&workers, &others}) {
     co_await join_into(error, *group);
+    s.all_given = true;
+    s.work_arrived.notify();
     s.calls.close();
     s.count.close();
     s.room.close();
   }
   w.clear_invariants();
   if (error) std::rethrow_exception(error);
+  require(others.stop_requested() || s.work_done == s.work_given, "work was not noticed");
   require(s.semaphore.available() == permits, "permits were lost");
   const bool locked = s.mutex.is_locked();
   require(!locked, "the mutex stays locked");

@@ -172,13 +172,13 @@ task<> undo_pops(world& w, Queue& q) {
   require(s.pushed == s.popped && s.weight == 0, "statistics are not consistent");
 }
 
-// Items have no weight, a weight, or a weight and a budget.
+// Items have no weight, a weight, or a weight and a budget, on which no whole batch may wait.
 template <class Order>
 task<> undo_in_order(world& w) {
   leat::memory_budget budget(12, "budget");
   queue_orders::settings s{.capacity = 3 + below(w, 6), .min_after_dequeue = below(w, 2)};
   s.seed = below(w, 1000);
-  const auto weights = below(w, 3);
+  const auto weights = below(w, Order::takes_whole_batches ? 2 : 3);
   if (weights == 0) {
     typename Order::template queue<int> q(Order::options(s));
     co_await undo_pops(w, q);

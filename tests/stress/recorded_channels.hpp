@@ -1,121 +1,156 @@
 #pragma once
 
-// Events, watches and channels whose operations are recorded for a history. Each type
-// chooses random operations and performs them in one of three forms: without a wait, blocking the
-// thread, or in a task.
+// Broadcasts and oneshots: a sequential model of each, and a type whose operations are recorded for
+// a history.
 
+#include <algorithm>
 #include <array>
+#include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
-#include <thread>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "leat/async/task.hpp"
 #include "leat/sync.hpp"
 #include "stress/recording.hpp"
-#include "stress/sync_models.hpp"
+
+namespace sync_model {
+
+// Each thread has at most one receiver; the first threads have one from the beginning.
+class broadcast : public model {
+ public:
+  static constexpr std::size_t threads = 4;
+  struct rules {
+    std::size_t capacity = 2;
+    bool waits = false;  // lag_policy::wait
+  };
+  struct stored {
+    auto operator<=>(const stored&) const = default;
+    int value = 0;
+    std::size_t unread = 0;  // by this many receivers
+  };
+  struct state : progress {
+    explicit state(const rules&) { next.fill(0); }
+    auto operator<=>(const state&) const = default;
+    std::array<std::optional<std::uint64_t>, threads> next;  // of each receiver
+    std::vector<stored> values = {};
+    std::uint64_t begin = 0;  // the number of the first of them
+    bool closed = false;
+    [[nodiscard]] std::uint64_t end() const { return begin + values.size(); }
+    [[nodiscard]] std::size_t receivers() const {
+      return static_cast<std::size_t>(
+          std::count_if(next.begin(), next.end(), [](const auto& n) { return n.has_value(); }));
+    }
+  };
+  broadcast(const history& all, const rules& r) : model(all), rules_(r) {}
+
+  void begin(state& s, std::size_t who) const {
+    const operation& o = all_[who];
+    switch (o.what) {
+      case kind::join: s.next[o.thread] = s.end(); return end(s, who, ending::done);
+      case kind::leave: return leave(s, who);
+      case kind::try_wait:
+        return s.next[o.thread] == s.end() ? end(s, who, ending::nothing) : step(s, who);
+      case kind::wait:
+        if (s.next[o.thread] != s.end()) return wake(s, who);
+        s.closed ? end(s, who, ending::nothing) : s.waiting.push_back(who);
+        return;
+      case kind::try_send:
+      case kind::send: return send(s, who);
+      case kind::close:
+        end_number(s, who, s.closed ? 0 : 1);
+        s.closed = true;
+        return end_all(s, ending::nothing);
+      case kind::waiting: return end_number(s, who, s.waiting.size());
+      default: return end_number(s, who, s.receivers());
+    }
+  }
+
+  void serve(state& s) const {
+    for (std::size_t before = SIZE_MAX; before != s.waiting.size();) {
+      before = s.waiting.size();
+      serve_each(s, [&](std::size_t w) { return serve_one(s, w); });
+    }
+  }
+
+  void step(state& s, std::size_t who) const {
+    if (all_[who].what == kind::leave) {
+      if (s.values.empty() || s.values.front().unread > 0) return end(s, who, ending::done);
+      remove_oldest(s);
+    } else {
+      read(s, who);
+    }
+    serve(s);
+  }
+
+ private:
+  [[nodiscard]] bool is_full(const state& s) const {
+    return rules_.waits && s.values.size() == rules_.capacity;
+  }
+
+  bool serve_one(state& s, std::size_t who) const {
+    if (all_[who].what == kind::send) {
+      if (is_full(s)) return false;
+      store(s, who);
+      end(s, who, ending::done);
+      return true;
+    }
+    if (s.next[all_[who].thread] == s.end()) return false;
+    wake(s, who);
+    return true;
+  }
+
+  void send(state& s, std::size_t who) const {
+    if (s.closed) return end(s, who, ending::nothing);
+    if (!is_full(s)) {
+      store(s, who);
+      end(s, who, ending::done);
+    } else if (all_[who].what == kind::try_send) {
+      end(s, who, ending::nothing);
+    } else {
+      s.waiting.push_back(who);
+    }
+    serve(s);
+  }
+
+  void store(state& s, std::size_t who) const {
+    if (s.receivers() == 0) return;
+    if (s.values.size() == rules_.capacity) remove_oldest(s);
+    s.values.push_back({all_[who].sent, s.receivers()});
+  }
+
+  static void remove_oldest(state& s) {
+    s.values.erase(s.values.begin());
+    ++s.begin;
+  }
+
+  void read(state& s, std::size_t who) const {
+    std::uint64_t& next = *s.next[all_[who].thread];
+    const std::uint64_t missed = next < s.begin ? s.begin - next : 0;
+    next += missed;
+    stored& v = s.values[static_cast<std::size_t>(next++ - s.begin)];
+    end(s, who, ending::done, v.value, missed);
+    if (--v.unread == 0 && &v == &s.values.front()) remove_oldest(s);
+  }
+
+  void leave(state& s, std::size_t who) const {
+    std::uint64_t& next = *s.next[all_[who].thread];
+    for (std::uint64_t n = std::max(next, s.begin); n != s.end(); ++n) {
+      --s.values[static_cast<std::size_t>(n - s.begin)].unread;
+    }
+    s.next[all_[who].thread].reset();
+    wake(s, who);
+  }
+
+  rules rules_;
+};
+
+}  // namespace sync_model
 
 namespace recorded {
-
-class event : public recorded_base {
- public:
-  using model = sync_model::event;
-  static constexpr model::rules rules{};
-
-  static void choose(operation& o, const chooser& c) {
-    if (c.common(o)) return;
-    const std::size_t which = c.below(8);
-    o.what = which < 2 ? kind::set : which < 4 ? kind::reset : kind::wait;
-    if (o.what == kind::wait) o.what = c.waiting_or(kind::state, kind::wait);
-  }
-  static bool help(operation& o, const chooser&, std::optional<std::size_t>) {
-    o.what = kind::set;
-    return true;
-  }
-  [[nodiscard]] bool all_wait(std::size_t unfinished) {
-    return object_.waiting_count() == unfinished;
-  }
-  void at_once(operation& o) {
-    if (o.what == kind::set) object_.set();
-    if (o.what == kind::reset) object_.reset();
-    if (o.what == kind::state) o.number = object_.is_set() ? 1 : 0;
-    if (o.what == kind::waiting) o.number = object_.waiting_count();
-  }
-  void blocking(operation& o, const leat::wait_limit& limit) {
-    o.what == kind::wait ? leat::block_on(object_.wait(), limit) : at_once(o);
-  }
-  task<> in_task(operation& o, bool selected) {
-    if (o.what != kind::wait) co_return at_once(o);
-    co_await await(object_.wait(), selected);
-  }
-
- private:
-  leat::event object_{"recorded"};
-};
-
-class watch : public recorded_base {
- public:
-  using model = sync_model::watch;
-  static constexpr model::rules rules{};
-
-  void choose(operation& o, const chooser& c) {
-    o.sent = c.value();
-    if (c.common(o)) return;
-    const std::size_t which = c.below(16);
-    if (which == 0) {
-      o.what = kind::close;
-    } else if (which < 6) {
-      o.what = which % 2 == 0 ? kind::set : kind::modify;
-    } else {
-      o.what = c.waiting_or(kind::try_wait, kind::wait);
-      o.count = seen_[o.thread];
-    }
-  }
-  static bool help(operation& o, const chooser& c, std::optional<std::size_t>) {
-    o.what = c.below(3) == 0 ? kind::close : kind::set;
-    o.sent = c.value();
-    return true;
-  }
-  [[nodiscard]] bool all_wait(std::size_t unfinished) {
-    return object_.waiting_count() == unfinished;
-  }
-  void at_once(operation& o) {
-    switch (o.what) {
-      case kind::set: return end_if(o, object_.set(o.sent));
-      case kind::modify:
-        return end_if(o, object_.modify([&o](int& value) {
-          o.value = value;
-          std::this_thread::yield();  // for a change by another thread
-          value = value * 2 + o.sent;
-        }));
-      case kind::try_wait: return read(o, object_.try_changed(o.count));
-      case kind::state: return read(o, object_.current());
-      case kind::close: o.number = object_.close() ? 1 : 0; return;
-      default: o.number = object_.waiting_count();
-    }
-  }
-  void blocking(operation& o, const leat::wait_limit& limit) {
-    o.what == kind::wait ? read(o, leat::block_on(object_.changed(o.count), limit)) : at_once(o);
-  }
-  task<> in_task(operation& o, bool selected) {
-    if (o.what != kind::wait) co_return at_once(o);
-    const auto next = co_await await(object_.changed(o.count), selected);
-    read(o, next);
-  }
-
- private:
-  using watched = leat::watch<int>;
-  void read(operation& o, const std::optional<watched::state>& s) {
-    end_if(o, s.has_value());
-    if (!s) return;
-    o.value = s->value;
-    o.number = s->version;
-    if (o.thread < threads) seen_[o.thread] = static_cast<std::size_t>(s->version);
-  }
-
-  watched object_{0, "recorded"};
-  std::array<std::size_t, threads> seen_{};
-};
 
 template <leat::lag_policy Policy>
 class broadcast : public recorded_base {
@@ -194,6 +229,75 @@ class broadcast : public recorded_base {
   channel object_{rules.capacity, Policy, "recorded"};
   std::array<std::optional<channel::receiver>, threads> receivers_;
 };
+
+}  // namespace recorded
+
+namespace sync_model {
+
+// Two channels: threads 0 and 2 have the senders, threads 1 and 3 the receivers.
+class oneshot : public model {
+ public:
+  struct rules {};
+  struct channel {
+    auto operator<=>(const channel&) const = default;
+    std::optional<int> value = {};
+    bool was_sent = false;
+    bool sender_gone = false;
+    bool receiver_gone = false;
+  };
+  struct state : progress {
+    explicit state(const rules&) {}
+    auto operator<=>(const state&) const = default;
+    std::array<channel, 2> channels = {};
+  };
+  oneshot(const history& all, const rules&) : model(all) {}
+
+  void begin(state& s, std::size_t who) const {
+    const operation& o = all_[who];
+    channel& c = of(s, who);
+    switch (o.what) {
+      case kind::try_send:
+        if (c.receiver_gone) return end(s, who, ending::nothing);
+        c.value = o.sent;
+        c.was_sent = c.sender_gone = true;
+        end(s, who, ending::done);
+        return serve(s);
+      case kind::leave:
+        (o.thread % 2 == 0 ? c.sender_gone : c.receiver_gone) = true;
+        end(s, who, ending::done);
+        return serve(s);
+      case kind::try_wait: return step(s, who);
+      case kind::wait:
+      case kind::wait_until_closed: s.waiting.push_back(who); return serve(s);
+      default: return end_number(s, who, c.receiver_gone ? 1 : 0);
+    }
+  }
+
+  void serve(state& s) const {
+    serve_each(s, [&](std::size_t w) {
+      const channel& c = of(s, w);
+      if (all_[w].what == kind::wait) {
+        if (c.was_sent || c.sender_gone) wake(s, w);
+        return c.was_sent || c.sender_gone;
+      }
+      if (c.receiver_gone) end(s, w, ending::done);
+      return c.receiver_gone;
+    });
+  }
+  void step(state& s, std::size_t who) const {
+    const auto value = std::exchange(of(s, who).value, std::nullopt);
+    value ? end(s, who, ending::done, *value) : end(s, who, ending::nothing);
+  }
+
+ private:
+  [[nodiscard]] channel& of(state& s, std::size_t who) const {
+    return s.channels[all_[who].thread / 2];
+  }
+};
+
+}  // namespace sync_model
+
+namespace recorded {
 
 class oneshot : public recorded_base {
  public:
@@ -275,5 +379,8 @@ class oneshot : public recorded_base {
   std::array<leat::oneshot<int>::sender, 2> senders_;
   std::array<leat::oneshot<int>::receiver, 2> receivers_;
 };
+
+using channels =
+    std::tuple<broadcast<leat::lag_policy::overwrite>, broadcast<leat::lag_policy::wait>, oneshot>;
 
 }  // namespace recorded

@@ -1,12 +1,14 @@
 #pragma once
 
-// Semaphores and locks whose operations are recorded for a history. Each type
-// chooses random operations and performs them in one of three forms: without a wait, blocking the
-// thread, or in a task.
+// Semaphores and locks: the sequential model of all, and types whose operations are recorded for a
+// history.
 
+#include <algorithm>
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <optional>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -14,7 +16,74 @@
 #include "leat/async/task.hpp"
 #include "leat/sync.hpp"
 #include "stress/recording.hpp"
-#include "stress/sync_models.hpp"
+
+namespace sync_model {
+
+// A semaphore. A mutex has one permit. A shared_mutex has many: a reader takes one, a writer all.
+class permits : public model {
+ public:
+  struct rules {
+    std::size_t free = 1;
+    std::size_t maximum = 1;
+  };
+  struct state : progress {
+    explicit state(const rules& r) : free(r.free) {}
+    auto operator<=>(const state&) const = default;
+    std::size_t free;
+    bool closed = false;
+  };
+  permits(const history& all, const rules& r) : model(all), maximum_(r.maximum) {}
+
+  void begin(state& s, std::size_t who) const {
+    const operation& o = all_[who];
+    switch (o.what) {
+      case kind::try_acquire:
+      case kind::acquire: return acquire(s, who);
+      case kind::give_back:
+        end(s, who, ending::done);
+        s.free = std::min(maximum_, s.free + o.count);
+        break;
+      case kind::add:
+        end_number(s, who, o.count <= maximum_ - s.free ? 1 : 0);
+        s.free = std::min(maximum_, s.free + o.count);
+        break;
+      case kind::state: return end_number(s, who, s.free);
+      case kind::waiting: return end_number(s, who, s.waiting.size());
+      case kind::close:
+        end_number(s, who, s.closed ? 0 : 1);
+        s.closed = true;
+        return end_all(s, ending::nothing);
+      default: return end(s, who, ending::done);  // forget
+    }
+    serve(s);
+  }
+
+  void serve(state& s) const {
+    while (!s.waiting.empty() && all_[s.waiting.front()].count <= s.free) {
+      s.free -= all_[s.waiting.front()].count;
+      end(s, s.waiting.front(), ending::done);
+      s.waiting.erase(s.waiting.begin());
+    }
+  }
+  static void step(state&, std::size_t) {}
+
+ private:
+  void acquire(state& s, std::size_t who) const {
+    const operation& o = all_[who];
+    if (!s.closed && s.waiting.empty() && o.count <= s.free) {
+      s.free -= o.count;
+      end(s, who, ending::done);
+    } else if (s.closed || o.what == kind::try_acquire) {
+      end(s, who, ending::nothing);
+    } else {
+      s.waiting.push_back(who);
+    }
+  }
+
+  std::size_t maximum_;
+};
+
+}  // namespace sync_model
 
 namespace recorded {
 
@@ -156,5 +225,6 @@ class permits : public recorded_base {
 using semaphore = permits<of_semaphore>;
 using mutex = permits<of_mutex>;
 using shared_mutex = permits<of_shared_mutex>;
+using locks = std::tuple<semaphore, mutex, shared_mutex>;
 
 }  // namespace recorded

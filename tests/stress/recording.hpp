@@ -1,6 +1,8 @@
 #pragma once
 
-// The parts that recorded_locks.hpp and recorded_channels.hpp share.
+// The parts that the headers recorded_*.hpp share. Each has primitives with their models. The type
+// of a primitive chooses random operations and performs them in one of three forms: without a wait,
+// blocking the thread, or in a task.
 
 #include <type_traits>
 

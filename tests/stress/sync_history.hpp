@@ -1,7 +1,7 @@
 #pragma once
 
 // Histories of operations on a primitive, and the search for an order that explains one. The
-// sequential models of the primitives are in sync_models.hpp.
+// sequential models of the primitives are in the headers recorded_*.hpp.
 //
 // An operation or a stop takes effect at one moment between its call and its return. After each of
 // them, the model serves the operations that wait. Some operations take effect in steps:

@@ -8,9 +8,11 @@
 // address sanitizer). `./dev campaign histories` takes 1,000,000.
 
 #include <algorithm>
+#include <tuple>
 
 #include "stress/recorded_channels.hpp"
 #include "stress/recorded_locks.hpp"
+#include "stress/recorded_signals.hpp"
 #include "stress/recorder.hpp"
 #include "stress/sync_history.hpp"
 
@@ -176,11 +178,12 @@ void check_recorded(form f) {
   CHECK(waited > histories / 10);
 }
 
-TEMPLATE_TEST_CASE("linearizability: an order explains each history of four threads on a primitive",
-                   "[stress]", recorded::semaphore, recorded::mutex, recorded::shared_mutex,
-                   recorded::event, recorded::watch,
-                   recorded::broadcast<leat::lag_policy::overwrite>,
-                   recorded::broadcast<leat::lag_policy::wait>, recorded::oneshot) {
+using all_primitives =
+    decltype(std::tuple_cat(recorded::locks(), recorded::signals(), recorded::channels()));
+
+TEMPLATE_LIST_TEST_CASE(
+    "linearizability: an order explains each history of four threads on a primitive", "[stress]",
+    all_primitives) {
   const form f = GENERATE(form::at_once, form::blocking, form::in_tasks);
   INFO("form " << static_cast<int>(f));
   check_recorded<TestType>(f);

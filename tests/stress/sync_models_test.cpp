@@ -1,13 +1,15 @@
 // The models that judge histories of primitives accept correct histories and reject wrong ones.
 // Each kind of operation is tested with one error.
 
-#include "stress/sync_models.hpp"
-
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include <catch2/catch.hpp>
+
+#include "stress/recorded_channels.hpp"
+#include "stress/recorded_locks.hpp"
+#include "stress/recorded_signals.hpp"
 
 namespace sync_models_test {
 
@@ -110,7 +112,7 @@ TEST_CASE("sync model: close ends requests, a stop those of its thread", "[stres
   CHECK_FALSE(by_permits({plain(kind::stop, {0, 1}, 1), acquire({2, 3}, 1, 1)}));
 }
 
-// -- Events and watches.
+// -- Events, notifications and watches.
 
 TEST_CASE("sync model: set wakes the operations that wait, even if a reset follows", "[stress]") {
   const auto by_event = [](const history& all) { return explainable<sync_model::event>(all); };
@@ -126,6 +128,41 @@ TEST_CASE("sync model: set wakes the operations that wait, even if a reset follo
   CHECK_FALSE(by_event({plain(kind::wait, {0, 1}, 1), plain(kind::set, {2, 3})}));
   CHECK_FALSE(by_event(
       {plain(kind::set, {0, 1}), plain(kind::reset, {2, 3}), plain(kind::wait, {4, 5}, 1)}));
+}
+
+TEST_CASE("sync model: a notification ends one wait and is stored once", "[stress]") {
+  const auto by_notification = [](const history& all) {
+    return explainable<sync_model::notification>(all);
+  };
+  const history stored_once{plain(kind::set, {0, 1}), plain(kind::set, {2, 3}),
+                            plain(kind::wait, {4, 5}, 1)};
+  const auto then = [](history all, operation o) {
+    all.push_back(o);
+    return all;
+  };
+  CHECK(by_notification(then(stored_once, ended(kind::try_wait, {6, 7}, 1, ending::nothing))));
+  CHECK_FALSE(by_notification(then(stored_once, plain(kind::try_wait, {6, 7}, 1))));
+  CHECK_FALSE(by_notification({plain(kind::wait, {0, 1}, 1), plain(kind::set, {2, 3})}));
+  // The oldest wait receives it.
+  const auto two_wait = [](std::uint64_t first_end, std::uint64_t second_end) {
+    return history{plain(kind::wait, {0, first_end}, 1),
+                   number(kind::waiting, {1, 2}, 1),
+                   plain(kind::wait, {3, second_end}, 2),
+                   number(kind::waiting, {4, 5}, 2),
+                   plain(kind::set, {6, 7}),
+                   number(kind::waiting, {8, 9}, 1),
+                   plain(kind::set, {12, 13})};
+  };
+  CHECK(by_notification(two_wait(10, 14)));
+  CHECK_FALSE(by_notification(two_wait(14, 10)));
+  // A stopped wait takes nothing.
+  const auto stopped = [](ending e) {
+    return history{ended(kind::wait, {0, 5}, 1, ending::cancelled),
+                   number(kind::waiting, {1, 2}, 1), plain(kind::stop, {3, 4}, 1),
+                   plain(kind::set, {6, 7}), ended(kind::try_wait, {8, 9}, 2, e)};
+  };
+  CHECK(by_notification(stopped(ending::done)));
+  CHECK_FALSE(by_notification(stopped(ending::nothing)));
 }
 
 TEST_CASE("sync model: a woken operation of a watch reads the latest value", "[stress]") {
