@@ -57,8 +57,8 @@ LEAT_TEST("queue_statistics: count an item that goes to a waiting pop") {
   CHECK(s.size == 0);
 }
 
-LEAT_TYPED_TEST("queue_statistics: do not count items of a waiting batch as popped", fifo,
-                shuffled) {
+LEAT_TYPED_LIST_TEST("queue_statistics: do not count items of a waiting batch as popped",
+                     holding_queues) {
   auto q = TestType::make(4);
   for (int round = 1; round <= 2; ++round) {  // the first round leaves no trace
     actors a(q);
@@ -84,7 +84,8 @@ LEAT_TYPED_TEST("queue_statistics: do not count items of a waiting batch as popp
   }
 }
 
-LEAT_TYPED_TEST("queue_statistics: count items that a cancelled batch returns", fifo, shuffled) {
+LEAT_TYPED_LIST_TEST("queue_statistics: count items that a cancelled batch returns",
+                     holding_queues) {
   auto q = TestType::make(4);
   for (std::size_t round = 1; round <= 2; ++round) {
     actors a(q);
@@ -106,7 +107,8 @@ LEAT_TYPED_TEST("queue_statistics: count items that a cancelled batch returns", 
   }
 }
 
-LEAT_TYPED_TEST("queue_statistics: count items that a batch returns at a close", fifo, shuffled) {
+LEAT_TYPED_LIST_TEST("queue_statistics: count items that a batch returns at a close",
+                     holding_queues) {
   auto q = TestType::make(4);
   actors a(q);
   const outcome& o = a.pop_many(3);
@@ -122,7 +124,7 @@ LEAT_TYPED_TEST("queue_statistics: count items that a batch returns at a close",
   CHECK(s.closed);
 }
 
-LEAT_TYPED_TEST("queue_statistics: do not count a waiting close as a push", fifo, shuffled) {
+LEAT_TYPED_LIST_TEST("queue_statistics: do not count a waiting close as a push", holding_queues) {
   auto q = TestType::make(1);
   CHECK(co_await q.push(1));
   actors a(q);
