@@ -29,8 +29,8 @@ enum class next_item { oldest, smallest, any };
 
 // What an order has unless it says otherwise.
 struct common {
-  static constexpr bool takes_whole_batches = false;  // a waiting batch holds no items
-  static constexpr bool has_minimum = false;          // min_after_dequeue
+  static constexpr bool takes_whole_batches = false;  // true: a waiting batch holds no items
+  static constexpr bool has_minimum = false;          // true: has the option min_after_dequeue
   static leat::queue_options options(const settings& s) {
     return {.capacity = s.capacity, .max_weight = s.max_weight, .budget = s.budget, .name = s.name};
   }
