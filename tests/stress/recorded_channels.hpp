@@ -187,9 +187,7 @@ class broadcast : public recorded_base {
     }
     return true;
   }
-  [[nodiscard]] bool all_wait(std::size_t unfinished) {
-    return object_.waiting_count() == unfinished;
-  }
+  [[nodiscard]] std::size_t waiting() { return object_.waiting_count(); }
   void at_once(operation& o) {
     switch (o.what) {
       case kind::join: receivers_[o.thread] = object_.subscribe(); return;
@@ -198,7 +196,7 @@ class broadcast : public recorded_base {
       case kind::try_send: return end_if(o, object_.try_send(o.sent));
       case kind::state: o.number = object_.receiver_count(); return;
       case kind::close: o.number = object_.close() ? 1 : 0; return;
-      default: o.number = object_.waiting_count();
+      default: o.number = waiting();
     }
   }
   void blocking(operation& o, const leat::wait_limit& limit) {
@@ -340,7 +338,6 @@ class oneshot : public recorded_base {
   // for a receiver that waits for it. A receive that is not woken makes the test hang.
   static constexpr int patience = 300;
   static bool helps_by_stop(std::size_t thread) { return thread % 2 == 0; }
-  [[nodiscard]] static bool all_wait(std::size_t) { return true; }
 
   void at_once(operation& o) {
     const std::size_t i = o.thread / 2;

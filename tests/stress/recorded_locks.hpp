@@ -178,15 +178,13 @@ class permits : public recorded_base {
     o.what = c.below(3) == 0 ? kind::close : kind::add;
     return closes;
   }
-  [[nodiscard]] bool all_wait(std::size_t unfinished) {
-    return of_.object.waiting_count() == unfinished;
-  }
+  [[nodiscard]] std::size_t waiting() { return of_.object.waiting_count(); }
 
   void at_once(operation& o) {
     switch (o.what) {
       case kind::try_acquire: return keep(o, of_.try_take(o.count));
       case kind::give_back: return drop(o);
-      case kind::waiting: o.number = of_.object.waiting_count(); return;
+      case kind::waiting: o.number = waiting(); return;
       case kind::state:
         if constexpr (requires { of_.free(); }) o.number = of_.free();
         return;

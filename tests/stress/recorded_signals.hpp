@@ -63,14 +63,12 @@ class event : public recorded_base {
     o.what = kind::set;
     return true;
   }
-  [[nodiscard]] bool all_wait(std::size_t unfinished) {
-    return object_.waiting_count() == unfinished;
-  }
+  [[nodiscard]] std::size_t waiting() { return object_.waiting_count(); }
   void at_once(operation& o) {
     if (o.what == kind::set) object_.set();
     if (o.what == kind::reset) object_.reset();
     if (o.what == kind::state) o.number = object_.is_set() ? 1 : 0;
-    if (o.what == kind::waiting) o.number = object_.waiting_count();
+    if (o.what == kind::waiting) o.number = waiting();
   }
   void blocking(operation& o, const leat::wait_limit& limit) {
     o.what == kind::wait ? leat::block_on(object_.wait(), limit) : at_once(o);
@@ -138,13 +136,11 @@ class notification : public recorded_base {
     o.what = kind::set;
     return true;
   }
-  [[nodiscard]] bool all_wait(std::size_t unfinished) {
-    return object_.waiting_count() == unfinished;
-  }
+  [[nodiscard]] std::size_t waiting() { return object_.waiting_count(); }
   void at_once(operation& o) {
     if (o.what == kind::set) object_.notify();
     if (o.what == kind::try_wait) end_if(o, object_.try_wait());
-    if (o.what == kind::waiting) o.number = object_.waiting_count();
+    if (o.what == kind::waiting) o.number = waiting();
   }
   void blocking(operation& o, const leat::wait_limit& limit) {
     o.what == kind::wait ? leat::block_on(object_.wait(), limit) : at_once(o);
@@ -241,9 +237,7 @@ class watch : public recorded_base {
     o.sent = c.value();
     return true;
   }
-  [[nodiscard]] bool all_wait(std::size_t unfinished) {
-    return object_.waiting_count() == unfinished;
-  }
+  [[nodiscard]] std::size_t waiting() { return object_.waiting_count(); }
   void at_once(operation& o) {
     switch (o.what) {
       case kind::set: return end_if(o, object_.set(o.sent));
@@ -256,7 +250,7 @@ class watch : public recorded_base {
       case kind::try_wait: return read(o, object_.try_changed(o.count));
       case kind::state: return read(o, object_.current());
       case kind::close: o.number = object_.close() ? 1 : 0; return;
-      default: o.number = object_.waiting_count();
+      default: o.number = waiting();
     }
   }
   void blocking(operation& o, const leat::wait_limit& limit) {

@@ -60,7 +60,8 @@ task<decltype(std::declval<Awaiter>().await_resume())> await(Awaiter a, bool sel
 
 // The members that the recorded types have in common.
 struct recorded_base {
-  static constexpr int patience = 0;  // all_wait() is exact
+  // If not 0, the operations that wait cannot be counted, and waiting() is missing.
+  static constexpr int patience = 0;
   // An operation that a thread performs at its end; returns false if there is none.
   static bool choose_last(operation&) { return false; }
   // Whether the main thread may stop a thread to end a wait.

@@ -46,7 +46,9 @@ class sync_recorder final : public recorded::recorder<operation> {
     quiet_ = std::exchange(quiet_since_, now) == now ? quiet_ + 1 : 0;
     const std::size_t finished = finished_;  // first: a waiting thread has not finished since
     if (quiet_ < Tested::patience || finished == threads) return;
-    if (!tested_->all_wait(threads - finished)) return;
+    if constexpr (Tested::patience == 0) {
+      if (tested_->waiting() != threads - finished) return;
+    }
     operation o;
     o.thread = threads;
     if (Tested::patience == 0) {  // without this observation, they might not yet have begun to wait
