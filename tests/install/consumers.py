@@ -43,6 +43,12 @@ if(leat_FOUND)
   message(FATAL_ERROR "found with another version of Asio")
 endif()
 '''
+# The runtime does without the libraries that the static leat-data links; a later request finds them.
+CMAKE_RUNTIME_FIRST = '''
+set(CMAKE_DISABLE_FIND_PACKAGE_ZLIB ON)
+find_package(leat CONFIG REQUIRED COMPONENTS static runtime)
+set(CMAKE_DISABLE_FIND_PACKAGE_ZLIB OFF)
+'''
 CMAKE_HEAD = 'cmake_minimum_required(VERSION 3.20)\nproject(consumer LANGUAGES CXX)\n'
 
 
@@ -90,7 +96,7 @@ def build_with_pkg_config(work, package, compiler, form):
 def build_with_cmake(work, package, compiler, form):
     lines = lines_of_readme('cmake', 'find_package(leat')
     if form == 'static':
-        lines = lines.replace('REQUIRED)', 'REQUIRED COMPONENTS static)')
+        lines = CMAKE_RUNTIME_FIRST + lines.replace('REQUIRED)', 'REQUIRED COMPONENTS static)')
     (work / 'CMakeLists.txt').write_text(CMAKE_HEAD + lines + CMAKE_REFUSALS)
     run('cmake', '-G', 'Ninja', '-S', str(work), '-B', str(work / 'build'),
         f'-DCMAKE_CXX_COMPILER={compiler}', f'-DCMAKE_PREFIX_PATH={package.prefix}')
