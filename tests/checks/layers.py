@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that includes only point down: a layer may include the layers in its row of ALLOWED, and a folder the folders
 before it in FOLDERS. A layer may not include the private headers of another: those in a folder named detail, and those in
-lib. A folder named internal has what the other layers of leat may include too; programs may include neither. No folder may
+lib. All layers of leat may include headers in a folder named internal; programs may include neither. No folder may
 have more than MOST_SOURCES sources."""
 
 import pathlib

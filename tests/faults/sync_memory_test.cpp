@@ -98,6 +98,21 @@ TEST_CASE("event: operations allocate nothing", "[faults]") {
   CHECK(allocations(wait_for_set, e) == 0);
 }
 
+task<> be_notified(leat::notification& n) { co_await n.wait(); }
+task<> notify_and_wait(leat::notification& n) {
+  n.notify();
+  co_await n.wait();
+}
+task<> wait_for_notify(leat::notification& n) {
+  co_await serve_waiting<leat::notification>(n, be_notified,
+                                             [](leat::notification& of) { of.notify(); });
+}
+TEST_CASE("notification: operations allocate nothing", "[faults]") {
+  leat::notification n("work");
+  CHECK(allocations(notify_and_wait, n) == 0);
+  CHECK(allocations(wait_for_notify, n) == 0);
+}
+
 task<> read_latest(leat::watch<int>& w) {
   w.set(1);
   const auto seen = w.current();
