@@ -9,9 +9,9 @@
 
 namespace leat::detail {
 
-// A select ends in two steps. First an operation, a timer or a stop claims it and sets winner_,
-// which is `nobody` before and does not change afterwards. Then the claimant wakes the select, and
-// its work item resumes the coroutine on its scheduler.
+// A select ends in two steps. First an operation, a timer or a stop claims it: it sets winner_,
+// which is set only once. Then the claimant wakes the select, and its work item resumes the
+// coroutine on its scheduler.
 //
 // If one of the operations is irrevocable, the work item is settle() instead. While that operation
 // is pending, it uses the frame, so settle() asks it to end and does not resume the coroutine; the

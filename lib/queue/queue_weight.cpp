@@ -120,7 +120,7 @@ void queue_base::match_for_budget(queue_base& locked, work_list& woken) noexcept
 
 void queue_base::leave_budget(work_list& woken) noexcept LEAT_NO_ANALYSIS {
   memory_budget& budget = *limits_.budget();
-  budget.used_ -= limits_.weight();
+  limits_.count_taken(limits_.weight());
   budget.leave(*this);
   budget.match_queues(*this, woken);
 }

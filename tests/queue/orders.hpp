@@ -27,7 +27,7 @@ struct settings {
 /// The item that a pop takes next.
 enum class next_item { oldest, smallest, any };
 
-// What an order has unless it says otherwise.
+// The defaults of an order.
 struct common {
   static constexpr bool takes_whole_batches = false;  // true: a waiting batch holds no items
   static constexpr bool has_minimum = false;          // true: has the option min_after_dequeue

@@ -88,7 +88,7 @@ task<> ask_server(world& w, primitives& s, std::uint64_t number) {
   require(!reply || *reply == number + 1, "a reply belongs to another call");
 }
 
-// Waits for ever if the notification is lost.
+// Never ends if the notification is lost.
 task<> give_work(primitives& s) {
   const int given = ++s.work_given;
   s.work_arrived.notify();
@@ -140,7 +140,7 @@ task<> do_all_work(world& w, primitives& s) {
 }
 task<> do_work(world& w, primitives& s) {
   static_cast<void>(co_await leat::as_tuple(do_all_work(w, s)));
-  s.work_done.close();  // nobody waits for a task that was stopped
+  s.work_done.close();  // so that no task waits for one that was stopped
 }
 
 // Receives or misses every value, in order.

@@ -140,6 +140,19 @@ inline leat::task<> stop_later(leat::supervisor& sv, leat::duration wait, stop_f
   stop(sv);
 }
 
+/// Runs two jobs and stops them within 30 s, in either way. No element may be interrupted.
+inline leat::task<> stop_at_any_time(leat::supervisor& sv, two_jobs& both, leat::sim::world& w) {
+  leat::task_group other("other");
+  const auto wait = std::chrono::milliseconds(w.random().uniform_below(30000));
+  other.spawn(stop_later(sv, wait, w.random().uniform_below(2) ? &stop_now : &stop_after_step));
+  CHECK(co_await message_of(sv.managed([&] { return both.body(); })) == "");
+  other.request_stop();
+  co_await other.join();
+  CHECK_FALSE(both.a.in_step);
+  CHECK_FALSE(both.b.in_step);
+  CHECK(both.a.warnings.empty());
+}
+
 /// Stops the supervisor and waits for its end.
 inline leat::task<> stop_and_wait_later(leat::supervisor& sv, leat::duration wait) {
   co_await leat::sleep_for(wait);

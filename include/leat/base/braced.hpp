@@ -95,9 +95,9 @@ struct braced_source<std::function<void(Args...)>, From> {
 /// each member outside the aggregate, copies its bytes into the aggregate without calling a
 /// constructor, and destroys both, the copy first. A braced<T> stores its own address and so
 /// recognises that it is such a copy. The copy owns nothing and destroys nothing. Copying or moving
-/// from it uses the constructed object, which still exists. clang makes no such copies. The type is
-/// the same with every compiler, because a library and a program from different compilers must have
-/// the same layout of options.
+/// from it uses the constructed object, which still exists. clang makes no such copies, but
+/// uses the same type: a library and a program from different compilers must agree on the layout of
+/// options.
 ///
 /// The frame of a coroutine that accepts options by value contains real objects. A function that is
 /// not a coroutine must move such options to a variable before it uses them.

@@ -36,7 +36,8 @@ struct producer_options {
   queue_registry* shared = nullptr;
   named_operation cancel_op = {};  ///< see queue_runner_options::cancel_op
   /// The time that a reader or pipeline waits for the first item if start() was never called. It
-  /// then fails with deadline_exceeded; the message names the producer.
+  /// then fails with deadline_exceeded; the message names the producer. If several producers share
+  /// the queue, the shortest time counts, and only while none of them was started.
   time_span start_patience = detail::default_start_patience;
 };
 

@@ -45,7 +45,8 @@ struct batcher_options {
   /// set, there is no limit, except start_patience.
   std::optional<time_span> patience = {};
   /// The time that next() waits for the first batch if start() was never called, or if a producer
-  /// that feeds the sources was never started. It then fails with deadline_exceeded.
+  /// that feeds the sources was never started. It then fails with deadline_exceeded. Not used if
+  /// `patience` is set.
   time_span start_patience = detail::default_start_patience;
 };
 
@@ -110,8 +111,8 @@ class basic_batcher {
 
   /// Returns the next batch, or an empty optional if the input has ended.
   ///
-  /// Errors: cancelled; the error of an enqueue operation; deadline_exceeded after the patience, or
-  ///         after start_patience.
+  /// Errors: cancelled; the error of an enqueue operation; deadline_exceeded after the patience or,
+  ///         if none is set and the start is missing, after start_patience.
   [[nodiscard]] task<std::optional<std::vector<value_type>>> next(
       std::source_location where = std::source_location::current()) {
     if (patience_) return next_within(*patience_, where);
@@ -235,8 +236,8 @@ class basic_batcher {
 template <class T, queue_weigher<T> Weigh = unweighed>
 class batcher final : public basic_batcher<fifo_queue<T, Weigh>> {
  public:
-  /// Errors: invalid_argument if the batch size or the capacity is 0, or if max_weight or budget is
-  ///         set without a weight function.
+  /// Errors: invalid_argument if the batch size or the capacity is 0, if patience or start_patience
+  ///         is not above 0, or if max_weight or budget is set without a weight function.
   explicit batcher(const batcher_options& o, Weigh weigh = {})
       : basic_batcher<fifo_queue<T, Weigh>>(o,
                                             queue_options{.capacity = o.capacity,
@@ -254,8 +255,7 @@ class batcher final : public basic_batcher<fifo_queue<T, Weigh>> {
 template <class T, queue_weigher<T> Weigh = unweighed>
 class shuffle_batcher final : public basic_batcher<random_shuffle_queue<T, Weigh>> {
  public:
-  /// Errors: invalid_argument if the batch size or the capacity is 0, if min_after_dequeue is not
-  ///         below the capacity, or if max_weight or budget is set without a weight function.
+  /// Errors: as batcher; invalid_argument also if min_after_dequeue is not below the capacity.
   explicit shuffle_batcher(const shuffle_batcher_options& o, Weigh weigh = {})
       : basic_batcher<random_shuffle_queue<T, Weigh>>(
             o,

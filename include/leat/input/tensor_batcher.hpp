@@ -47,7 +47,8 @@ struct tensor_batcher_options {
   /// set, there is no limit, except start_patience.
   std::optional<time_span> patience = {};
   /// The time that next() waits for the first batch if start() was never called, or if a producer
-  /// that feeds the sources was never started. It then fails with deadline_exceeded.
+  /// that feeds the sources was never started. It then fails with deadline_exceeded. Not used if
+  /// `patience` is set.
   time_span start_patience = detail::default_start_patience;
 };
 
@@ -164,7 +165,7 @@ class basic_tensor_batcher {
   /// Errors:       cancelled; the error of a source. Throws std::bad_alloc if there is no memory
   ///               for the batch, or invalid_argument if its size exceeds 64 bits. The next call
   ///               then tries again with the same elements. Throws deadline_exceeded after the
-  ///               patience, or after start_patience.
+  ///               patience or, if none is set and the start is missing, after start_patience.
   /// Cancellation: total.
   [[nodiscard]] task<std::optional<column_batch>> next(
       std::source_location where = std::source_location::current()) {
@@ -328,8 +329,9 @@ class basic_tensor_batcher {
 /// TensorFlow: tf.train.batch, batch_join, maybe_batch, maybe_batch_join.
 class tensor_batcher final : public basic_tensor_batcher<batcher<tensor_tuple, element_byte_size>> {
  public:
-  /// Errors: invalid_argument, before anything runs, if the batch size or the capacity is 0, or if
-  ///         a dense column has an unknown rank or, without dynamic_pad, unknown dimensions.
+  /// Errors: invalid_argument, before anything runs, if the batch size or the capacity is 0, if
+  ///         patience or start_patience is not above 0, or if a dense column has an unknown rank
+  ///         or, without dynamic_pad, unknown dimensions.
   tensor_batcher(batch_spec spec, const tensor_batcher_options& o)
       : basic_tensor_batcher(std::move(spec), o.dynamic_pad,
                              batcher_options{.batch_size = o.batch_size,

@@ -87,7 +87,8 @@ bool worker_threads::call_thread(lock_type& lock) noexcept {
     --idle_count_;
     const bool sleeps = thread->call();
     lock.unlock();
-    // The thread may be gone. wake_one() uses the address only: nothing else sleeps there.
+    // The thread may be gone, since wake_one() uses only the address. Another thread that sleeps
+    // there now wakes and sleeps again.
     if (sleeps) wake_one(&thread->state);
     return true;
   }

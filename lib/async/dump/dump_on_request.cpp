@@ -48,9 +48,9 @@ int open_to_append(const std::string& file) noexcept {
   return number < 0 ? -1 : number;
 }
 
-// A write to an eventfd adds to its counter, and a read takes the whole counter: requests that
-// arrive during a dump share the next one.
-// The counter of an eventfd: requests in the lower half, the order to end in the upper half.
+// The counter of an eventfd: requests in the lower half, the order to end in the upper half. A
+// write adds to it, and a read takes all of it, so requests that arrive during a dump share the
+// next one.
 constexpr std::uint64_t one_request = 1;
 constexpr std::uint64_t end_request = std::uint64_t{1} << 32;
 

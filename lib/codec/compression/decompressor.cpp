@@ -7,6 +7,7 @@
 #include "leat/base/error.hpp"
 
 namespace leat {
+
 std::string describe(const decompression_result& r) {
   switch (r.status) {
     case decompression_status::need_input: return "more input is needed";

@@ -68,7 +68,7 @@ element_spec make_spec(const std::vector<csv_column>& columns) {
 }
 
 std::string_view without_mark_and_line_end(std::string_view header) noexcept {
-  if (header.starts_with(detail::utf8_mark)) header.remove_prefix(detail::utf8_mark.size());
+  header = detail::without_utf8_mark(header);
   if (header.ends_with('\n')) header.remove_suffix(1);
   if (header.ends_with('\r')) header.remove_suffix(1);
   return header;

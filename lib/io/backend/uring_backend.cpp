@@ -30,6 +30,7 @@ constexpr int max_rounds = 8;  // of submitting and reaping per iteration; then 
 // Several threads may run the context one after another. So the ring is not bound to one thread (no
 // IORING_SETUP_SINGLE_ISSUER), and an eventfd wakes it instead of the ring's own descriptor, which
 // would never become ready with deferred task work.
+//
 // A request is in one of three places: in waiting_, until the submission queue has space; in the
 // queue or the kernel, counted in in_flight_; or with the worker threads, which post it to the
 // scheduler themselves. Cancellations are counted in in_flight_ too.

@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "leat/base/bytes.hpp"

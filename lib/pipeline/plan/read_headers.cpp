@@ -33,14 +33,9 @@ task<std::optional<std::string>> read_header(std::string path, typename Reader::
   co_return std::nullopt;
 }
 
-// A UTF-8 byte order mark does not belong to a name.
-std::string_view strip_byte_order_mark(std::string_view line) {
-  return line.starts_with(detail::utf8_mark) ? line.substr(detail::utf8_mark.size()) : line;
-}
-
 std::string header_excerpt(std::string_view line) {
   constexpr std::size_t most = 80;
-  line = strip_byte_order_mark(line);
+  line = detail::without_utf8_mark(line);
   return "'" + std::string(line.substr(0, most)) + (line.size() > most ? "..." : "") + "'";
 }
 
@@ -63,7 +58,7 @@ task<std::optional<file_header>> common_header(const file_source<Reader>& source
     if (!line) continue;
     if (!first) {
       first.emplace(file_header{std::move(path), std::move(*line)});
-    } else if (strip_byte_order_mark(*line) != strip_byte_order_mark(first->line)) {
+    } else if (detail::without_utf8_mark(*line) != detail::without_utf8_mark(first->line)) {
       throw failure(errc::data_loss, path + ": header differs from " + first->path + ": " +
                                          header_excerpt(*line) + " and " +
                                          header_excerpt(first->line));

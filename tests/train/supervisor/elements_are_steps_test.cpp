@@ -304,15 +304,7 @@ TEST_CASE("supervisor: two pipelines are stopped and saved when neither processe
     leat::supervisor_options o = both.a.options();
     o.on_saved = &check_both_saved;
     supervisor sv(std::move(o));
-    leat::task_group other("other");
-    const auto wait = std::chrono::milliseconds(w.random().uniform_below(30000));
-    other.spawn(stop_later(sv, wait, w.random().uniform_below(2) ? &stop_now : &stop_after_step));
-    CHECK(co_await message_of(sv.managed([&] { return both.body(); })) == "");
-    other.request_stop();
-    co_await other.join();
-    CHECK_FALSE(both.a.in_step);
-    CHECK_FALSE(both.b.in_step);
-    CHECK(both.a.warnings.empty());
+    co_await stop_at_any_time(sv, both, w);
   });
 }
 

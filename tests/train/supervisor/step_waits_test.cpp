@@ -251,15 +251,7 @@ TEST_CASE("supervisor: no element of another pipeline begins while a stop waits 
     both.a.wait = 9500ms;  // almost step_grace
     both.b.wait = std::chrono::milliseconds(1 + w.random().uniform_below(9900));
     supervisor sv(both.a.options());
-    leat::task_group other("other");
-    const auto wait = std::chrono::milliseconds(w.random().uniform_below(30000));
-    other.spawn(stop_later(sv, wait, w.random().uniform_below(2) ? &stop_now : &stop_after_step));
-    CHECK(co_await message_of(sv.managed([&] { return both.body(); })) == "");
-    other.request_stop();
-    co_await other.join();
-    CHECK_FALSE(both.a.in_step);
-    CHECK_FALSE(both.b.in_step);
-    CHECK(both.a.warnings.empty());
+    co_await stop_at_any_time(sv, both, w);
   });
 }
 

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-// The rules and messages about text that csv_decoder and csv_record_splitter share.
+// The rules and messages about text that the decoder, the splitter and the readers of CSV share.
 
 namespace leat::detail {
 
@@ -12,6 +12,11 @@ namespace leat::detail {
 
 /// The byte order mark of UTF-8.
 inline constexpr std::string_view utf8_mark = "\xEF\xBB\xBF";
+
+/// Returns a text without this mark, which belongs to no name.
+[[nodiscard]] constexpr std::string_view without_utf8_mark(std::string_view text) noexcept {
+  return text.starts_with(utf8_mark) ? text.substr(utf8_mark.size()) : text;
+}
 
 /// Returns true if a text begins with the byte order mark of UTF-16.
 [[nodiscard]] constexpr bool is_utf16(std::string_view text) noexcept {
