@@ -365,7 +365,7 @@ LEAT_TEST("tensor_batcher: the deadline of a source is not its patience") {
   b.add(late());
   task_group group;
   b.start(group);
-  CHECK(co_await own_message_of(b.next()) == "the source is late");
+  CHECK(co_await complaint_of(b) == "the source is late");
   CHECK(co_await own_message_of(group.join()) == "the source is late");
 }
 

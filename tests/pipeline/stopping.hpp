@@ -8,6 +8,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
+#include "support/error_of.hpp"
 
 namespace leat_test {
 
@@ -20,11 +21,8 @@ std::size_t read_until_stopped(Pipeline& p, Stops stops) {
   leat::block_on([](auto& from, auto& when, std::size_t& count, bool& told) -> leat::task<> {
     leat::task_group group;
     const auto consume = [&]() -> leat::task<> {
-      try {
-        co_await from.for_each([&](const auto&) { ++count; });
-      } catch (const leat::failure& e) {
-        told = e.code() == leat::errc::cancelled;
-      }
+      const auto code = co_await code_of(from.for_each([&](const auto&) { ++count; }));
+      told = code == leat::errc::cancelled;
     };
     const auto stop = [&]() -> leat::task<> {
       while (!when(count)) co_await leat::this_task::yield();

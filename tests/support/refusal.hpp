@@ -16,13 +16,13 @@
 
 namespace leat_test {
 
-/// Returns the message of the failure that a call throws if the failure has the code `expected`.
-/// Otherwise returns an empty string.
-template <class Call>
+/// Returns the message of the `Exception`, a failure, that a call throws if it has the code
+/// `expected`. Otherwise returns an empty string. Other exceptions pass through.
+template <class Exception = leat::failure, class Call>
 std::string refusal(Call call, leat::errc expected = leat::errc::invalid_argument) {
   try {
     static_cast<void>(call());
-  } catch (const leat::failure& e) {
+  } catch (const Exception& e) {
     if (e.code() == expected) return e.what();
   }
   return {};
@@ -34,13 +34,13 @@ std::string refusal(Call call, leat::errc expected = leat::errc::invalid_argumen
   return what.substr(0, what.rfind(": " + e.code().message()));
 }
 
-/// Returns the message of the failure that a call throws, without the text of its code, or an empty
-/// string. Checks that the failure has the code `expected`.
-template <class Call>
+/// Returns the message of the `Exception`, a failure, that a call throws, without the text of its
+/// code, or an empty string. Checks that it has the code `expected`. Other exceptions pass through.
+template <class Exception = leat::failure, class Call>
 std::string plain_message_of(Call call, leat::errc expected = leat::errc::invalid_argument) {
   try {
     static_cast<void>(call());
-  } catch (const leat::failure& e) {
+  } catch (const Exception& e) {
     CHECK(e.code() == expected);
     return without_code_message(e);
   }

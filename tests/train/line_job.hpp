@@ -32,7 +32,8 @@ inline void in_world_with_lines(const leat::sim::world::body& body) {
   });
 }
 
-/// Runs a program in such worlds with the seeds from 1 to `seeds`.
+/// Runs a program in worlds with this input and the seeds from 1 to `seeds`, and does not check for
+/// open files.
 inline void in_worlds_with_lines(std::uint64_t seeds, const leat::sim::world::body& body) {
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     INFO("seed " << seed);

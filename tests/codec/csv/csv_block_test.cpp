@@ -14,7 +14,6 @@ namespace csv_block_test {
 
 using leat::csv_column;
 using leat::csv_decoder;
-using leat::csv_options;
 using leat::dtype;
 using leat::random_engine;
 using texts = std::vector<std::string>;

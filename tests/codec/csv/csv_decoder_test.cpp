@@ -131,7 +131,8 @@ TEST_CASE("csv_decoder: refuses a missing required field") {
   CHECK(error_of({",1", "0.2,3", "3.0,"}, all) ==
         "record 2, byte 5, field 1: required value is missing: set a default_value if it is "
         "optional");
-  CHECK(error_of({"3.0,\"\""}, all).starts_with("record 0, byte 5, field 1: required value "));
+  CHECK(error_of({"3.0,\"\""}, all)
+            .starts_with("record 0, byte 5, field 1: required value is missing"));
 }
 
 TEST_CASE("csv_decoder: refuses an invalid number") {

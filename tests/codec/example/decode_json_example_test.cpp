@@ -32,7 +32,7 @@ float float_of(const std::string& value) {
 }
 
 std::string error_of(const std::string& text) {
-  return plain_message_of([&] { return decode_json_example(text); });
+  return plain_message_of<leat::decode_error>([&] { return decode_json_example(text); });
 }
 
 TEST_CASE("decode_json_example: converts JSON texts and keeps their shape") {

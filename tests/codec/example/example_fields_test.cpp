@@ -62,7 +62,8 @@ std::string error_of(const std::string& record, const Fields&... fields) {
 }
 
 std::string parser_error(const std::string& record, const leat::feature_map& features) {
-  return refusal([&] { return example_parser(features).parse_one(as_bytes(record)); });
+  return refusal<leat::decode_error>(
+      [&] { return example_parser(features).parse_one(as_bytes(record)); });
 }
 
 TEST_CASE("example_fields: a value of each type") {

@@ -60,7 +60,7 @@ parsed_features parse(const example_parser& parser, const texts& records) {
 }
 
 std::string error_of(const example_parser& parser, const texts& records) {
-  return refusal([&] { return parse(parser, records); });
+  return refusal<leat::decode_error>([&] { return parse(parser, records); });
 }
 
 TEST_CASE("Example: reads lengths encoded with any number of bytes") {

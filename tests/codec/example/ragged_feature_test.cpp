@@ -60,7 +60,7 @@ example_builder example() { return {}; }
 
 // Returns the message for an invalid Example.
 std::string error_of(const std::vector<example_builder>& examples, const ragged_feature& feature) {
-  return plain_message_of([&] { return parse(examples, feature); });
+  return plain_message_of<leat::decode_error>([&] { return parse(examples, feature); });
 }
 
 // The rows [[3], [4, 5, 6]], stated by each kind of partition.

@@ -85,8 +85,10 @@ std::string error_of(const builder& b, const feature_map& sequences, std::string
   const leat::byte_view record = leat::as_bytes(bytes);
   const sequence_example_parser parser({}, sequences);
   const auto names = std::span(&name, name.empty() ? 0 : 1);
-  const std::string error = plain_message_of([&] { return parser.parse_one(record, name); });
-  CHECK(plain_message_of([&] { return parser.parse(std::span(&record, 1), names); }) == error);
+  const std::string error =
+      plain_message_of<leat::decode_error>([&] { return parser.parse_one(record, name); });
+  CHECK(plain_message_of<leat::decode_error>(
+            [&] { return parser.parse(std::span(&record, 1), names); }) == error);
   return error;
 }
 

@@ -12,7 +12,6 @@ namespace epoch_order_test {
 using leat::epoch_order;
 using leat::shard_by;
 using leat::shard_counts;
-using leat::shard_options;
 using leat::shard_remainder;
 using numbers = std::vector<std::uint64_t>;
 

@@ -125,7 +125,7 @@ TEST_CASE("directory_lock: a failed attempt releases the lock", "[train]") {
     leat::sim::world w(
         n, {.files = {.plan = leat::sim::planned_fault{n, leat::sim::fault::io_error}}});
     w.run([&](leat::sim::world& here) -> task<> {
-      const std::string first = co_await message_of(take("/d"));
+      const std::string first = co_await message_of<leat::failure>(take("/d"));
       reached = here.files().calls() >= n;
       failed += !first.empty();
       if (first.empty()) co_return;

@@ -13,8 +13,8 @@ using namespace leat_test;
 using leat::monitored_session;
 using leat::run_context;
 
-// Awaits `t` in a task of its own. After a second, calls `stop` with the group of this task, which
-// ends the task at once. Returns the message of its exception.
+// Awaits `t` in another task. After a second, calls `stop` with its group, and checks that the task
+// then ends within a second. Returns the message of its exception, or an empty string.
 task<std::string> stopped(leat::sim::world& w, task<> t,
                           std::function<void(leat::task_group&)> stop) {
   std::string why;
