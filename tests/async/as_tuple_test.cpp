@@ -182,12 +182,16 @@ LEAT_TEST("as_tuple: accepts a task<void> and a task with a move-only result") {
 }
 
 LEAT_TEST("as_tuple: a stopped task returns cancelled") {
-  const auto body = []() -> task<> {
+  std::error_code code;
+  int value = 1;
+  const auto body = [&]() -> task<> {
     const auto [ec, nothing] = co_await leat::as_tuple(nap_and_fail(nullptr));
-    CHECK(ec == errc::cancelled);
-    CHECK(nothing == 0);
+    code = ec;
+    value = nothing;
   };
   co_await run_and_stop(body());
+  CHECK(code == errc::cancelled);
+  CHECK(value == 0);
 }
 
 // ---- Foreign coroutines.

@@ -32,8 +32,8 @@ leat::task<Result> fail_after(const char* what, leat::duration d) {
 }
 template <class Result = int>
 leat::task<Result> fail_when_stopped(const char* what) {
-  co_await leat::as_tuple(leat::sleep_for(1000h));
-  throw std::runtime_error(what);
+  const auto slept = co_await leat::as_tuple(leat::sleep_for(1000h));
+  throw std::runtime_error(slept.error ? what : "was not stopped");
 }
 inline leat::task<int> finish_despite_stop(int value) {
   co_await leat::as_tuple(leat::sleep_for(1000h));

@@ -23,7 +23,7 @@ auto until_stopped(std::atomic<int>& ended) {
     ++ended;
   };
 }
-// Returns a function for a thread that no stop reaches.
+// Returns a function for a thread that ignores stops and ends when `go` is true.
 auto until(const std::atomic<bool>& go) {
   return [&go](const std::stop_token&) {
     while (!go) std::this_thread::yield();
@@ -137,6 +137,7 @@ TEST_CASE("coordinator: a registered thread is stopped with the others") {
   c.request_stop();
   CHECK(seen.stop_requested());
   leat::block_on(c.join());
+  CHECK(ended == 1);
 }
 
 TEST_CASE("coordinator: an empty std::jthread can be registered") {
@@ -312,6 +313,7 @@ TEST_CASE("coordinator: wait_join() with stop_after stops tasks that do not end"
   coord.start_thread("poller", until_stopped(ended));
   leat::block_on(coord.join({.stop_after = std::chrono::milliseconds(5)}));
   CHECK(coord.should_stop());
+  CHECK(ended == 1);
 }
 
 }  // namespace coordinator_threads_test

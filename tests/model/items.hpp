@@ -36,7 +36,7 @@ void push_item(Queue& q, unsigned producer, unsigned number, place at = place::c
   require(leat::block_on(q.push(item(producer, number))), "a push found the queue closed", at);
 }
 
-/// Returns the items 0 to before `count` of a producer.
+/// Returns the first `count` items of a producer.
 inline std::vector<item> items_of(unsigned producer, unsigned count) {
   std::vector<item> items;
   items.reserve(count);

@@ -15,7 +15,7 @@ class generator_base {
 
   std::uint64_t below(std::uint64_t n) { return random_.uniform_below(n); }
 
-  /// Returns UTF-8 of fewer than `parts` parts, and sometimes more.
+  /// Returns UTF-8 text of fewer than `parts` parts, sometimes followed by many x.
   std::string text(std::uint64_t parts) {
     static const char* const all_parts[] = {"a", "loss/", "\xC3\xA4", "\xF0\x9F\x98\x80", "_1"};
     std::string all;
@@ -24,7 +24,7 @@ class generator_base {
     return all;
   }
 
-  /// Cuts bytes off, or changes or inserts some.
+  /// Cuts off the end, or changes or inserts bytes.
   void damage(std::string& to) {
     if (to.empty()) return;
     const std::size_t at = below(to.size());

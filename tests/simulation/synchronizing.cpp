@@ -129,7 +129,7 @@ task<> answer_calls(world& w, primitives& s) {
   }
 }
 
-// Does all work that there is after each notification.
+// After each notification, does all work given so far.
 task<> do_all_work(world& w, primitives& s) {
   do {
     const auto first = co_await leat::select(s.work_arrived.wait(), leat::sleep_for(some_time(w)));

@@ -172,7 +172,8 @@ task<> undo_pops(world& w, Queue& q) {
   require(s.pushed == s.popped && s.weight == 0, "statistics are not consistent");
 }
 
-// Items have no weight, a weight, or a weight and a budget, on which no whole batch may wait.
+// Items have no weight, a weight, or a weight and a budget. An order that takes whole batches gets
+// no budget, because no batch may wait for one.
 template <class Order>
 task<> undo_in_order(world& w) {
   leat::memory_budget budget(12, "budget");

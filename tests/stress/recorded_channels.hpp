@@ -30,7 +30,7 @@ class broadcast : public model {
   struct stored {
     auto operator<=>(const stored&) const = default;
     int value = 0;
-    std::size_t unread = 0;  // by this many receivers
+    std::size_t unread = 0;  // the receivers that have not read it
   };
   struct state : progress {
     explicit state(const rules&) { next.fill(0); }

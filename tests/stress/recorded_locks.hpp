@@ -1,7 +1,7 @@
 #pragma once
 
-// Semaphores and locks: the sequential model of all, and types whose operations are recorded for a
-// history.
+// Semaphores and locks: one sequential model for all of them, and types whose operations are
+// recorded for a history.
 
 #include <algorithm>
 #include <array>

@@ -7,7 +7,6 @@
 #include <asio/post.hpp>
 
 #include "leat/coordination/coordinator.hpp"
-#include "leat/sim.hpp"
 #include "support/foreign_coroutine.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"

@@ -5,7 +5,7 @@ namespace with_task_group_test {
 
 using namespace task_steps;
 
-// Sets `stopped` and throws on when its wait is cancelled.
+// Sets `stopped` and rethrows if its wait is cancelled.
 task<> note_stop(bool& stopped) {
   try {
     co_await leat::sleep_for(1h);

@@ -63,6 +63,12 @@ LEAT_TEST("with_timeout: a stop of the caller ends an operation with two limits"
         errc::cancelled);
   CHECK(co_await code_of_stopped(with_timeout(with_timeout(value_after(1, 1h), 2h), 3h)) ==
         errc::cancelled);
+  std::error_code code;
+  const auto body = [&]() -> task<> {
+    code = co_await code_of(with_timeout(with_timeout(leat::sleep_for(1h), 2h), 3h));
+  };
+  co_await task_steps::run_and_stop(body());
+  CHECK(code == errc::cancelled);
 }
 
 LEAT_ASIO_TEST("with_timeout: an Asio operation under an idle limit and a drain") {

@@ -22,7 +22,7 @@ inline texts numbered(const std::string& what, int count) {
   return all;
 }
 
-/// Returns texts that cannot be compressed, but for their beginning.
+/// Returns texts of which only the beginning can be compressed.
 inline texts noisy(const std::string& what, int count, std::size_t size = 30) {
   texts all;
   for (int i = 0; i < count; ++i) {
@@ -31,13 +31,13 @@ inline texts noisy(const std::string& what, int count, std::size_t size = 30) {
   return all;
 }
 
-/// The machine stops, and starts again.
+/// Crashes and restarts the machine.
 inline void crash_and_restart(leat::sim::world& w) {
   w.files().crash();
   w.files().restart();
 }
 
-/// The seeds `first` to before `end`.
+/// The seeds from `first` up to but not including `end`.
 struct seed_range {
   std::uint64_t first = 7;
   std::uint64_t end = 8;
@@ -91,7 +91,7 @@ inline leat::duration some_time(leat::sim::world& w, std::uint64_t limit) {
   return std::chrono::microseconds(100 * w.random().uniform_below(limit));
 }
 
-/// Runs a task, and stops it after a time.
+/// Runs a task and stops it after `time`.
 inline leat::task<> run_and_stop(leat::task<> t, leat::duration time) {
   leat::task_group group;
   group.spawn(std::move(t));

@@ -1,6 +1,5 @@
 #include "leat/sim/file_system/file_system.hpp"
 
-#include <algorithm>
 #include <array>
 #include <set>
 
