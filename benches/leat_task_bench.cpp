@@ -31,6 +31,7 @@
 
 #include "support/bench.hpp"
 #include "support/pin_threads.hpp"
+#include "support/stop_loops.hpp"
 #include "support/task_loops.hpp"
 
 namespace {
@@ -145,10 +146,11 @@ leat::task<double> stop(long count, leat::task<> (*loop)(leat::fifo_queue<long>&
   while (q.statistics().waiting_pushes + 1 < static_cast<std::size_t>(count)) {
     co_await leat::this_task::yield();
   }
-  const bench::stopwatch watch;
+  bench::stop_time time;
+  time.begin();
   g.request_stop();
   co_await g.join();
-  co_return watch.seconds();
+  co_return time.end();
 }
 
 leat::task<> call_blocking(leat::blocking_pool& pool, long count, long& sum) {
@@ -175,7 +177,8 @@ int main(int argc, char** argv) {
   if (r.workload.starts_with("task/stop")) {
     const bool as_tuple = r.workload == "task/stop-as-tuple";
     const auto loop = as_tuple ? push_until_error : push_forever;
-    return bench::report(r, "leat", leat::block_on(stop(100'000, loop)) * 1e3, "ms");
+    return bench::report(r, "leat", leat::block_on(stop(bench::loops_to_stop(r), loop)) * 1e3,
+                         "ms");
   }
   if (r.workload == "task/spawned-memory") {
     const leat::detail::frame_cache_bypass counted;  // malloc counts the frames

@@ -11,9 +11,11 @@ writes a new record. Exits with status 77 if valgrind is not installed or if the
 compiler.
 """
 
+import concurrent.futures
 import json
 import os
 import pathlib
+import queue
 import re
 import shutil
 import subprocess
@@ -25,13 +27,16 @@ FEW, MANY = 10_000, 60_000
 SMALL, LARGE = 2 << 20, 10 << 20  # bytes
 TOLERANCE = 0.02
 SKIPPED = 77
+STOP = 'task/stop-as-tuple'
 workloads = {
     'leat_queue_bench': ['queue/1-thread/capacity-1', 'queue/1-thread/capacity-64',
                          'queue/1-thread/capacity-1024', 'queue/1-thread/batches-64',
                          'queue/1-thread/select-64', 'queue/1000-producers'],
     'leat_task_bench': ['task/spawn-one', 'task/spawn-and-join', 'task/when-all-2',
-                        'task/when-all-1000', 'task/child', 'task/generator', 'task/yield'],
-    'leat_sync_bench': ['sync/mutex', 'sync/semaphore', 'sync/hand-over-100', 'sync/event/set', 'sync/event/wait',
+                        'task/when-all-1000', 'task/child', 'task/fib-25', 'task/chain-1000', 'task/generator',
+                        'task/yield', STOP],
+    'leat_sync_bench': ['sync/mutex', 'sync/mutex/2-threads', 'sync/semaphore', 'sync/hand-over-2',
+                        'sync/hand-over-100', 'sync/held-100', 'sync/event/set', 'sync/event/wait',
                         'sync/event/wake-100', 'sync/broadcast-10', 'sync/broadcast-10/waiting', 'sync/watch',
                         'sync/watch-10/waiting'],
     'leat_asio_bench': ['asio/timer', 'asio/socket-pair', 'asio/echo-1', 'asio/echo-50'],
@@ -54,12 +59,24 @@ def compiler():
     return f"{pathlib.Path(program).name} {done.stdout.split('.')[0].strip()}"
 
 
-def instructions(program, *arguments):
+# Each program keeps to a processor of its own, as many at a time as there are processors.
+free_processors = queue.SimpleQueue()
+for processor in os.sched_getaffinity(0):
+    free_processors.put(processor)
+
+
+def instructions(program, *arguments, part=False):
+    """`part`: counts only the part that the program selects with toggle_count()."""
     # Meson sets MALLOC_PERTURB_, with which malloc() fills memory; this would count.
     environment = {**os.environ, 'LEAT_IO': 'threads', 'MALLOC_PERTURB_': '0'}
-    done = subprocess.run(
-        ['valgrind', '--tool=callgrind', '--callgrind-out-file=/dev/null', build / 'benches' / program,
-         *map(str, arguments)], capture_output=True, text=True, timeout=300, env=environment)
+    own = free_processors.get()
+    try:
+        done = subprocess.run(
+            ['taskset', '--cpu-list', str(own), 'valgrind', '--tool=callgrind', '--callgrind-out-file=/dev/null',
+             f'--collect-atstart={"no" if part else "yes"}', build / 'benches' / program, *map(str, arguments)],
+            capture_output=True, text=True, timeout=300, env=environment)
+    finally:
+        free_processors.put(own)
     found = re.search(r'Collected : (\d+)', done.stderr)
     if done.returncode != 0 or not found:
         sys.exit(f'{program} {" ".join(map(str, arguments))}: exit status {done.returncode}: {done.stderr}')
@@ -67,9 +84,14 @@ def instructions(program, *arguments):
 
 
 def per_item(program, workload):
-    # Each program first runs a tenth of the items to warm up.
-    few, many = (instructions(program, '--workload', workload, '--items', n) for n in (FEW, MANY))
-    return round((many - few) / (MANY - FEW) / 1.1, 1)
+    few, many, items = FEW, MANY, (MANY - FEW) * 1.1  # Each program first runs a tenth of the items to warm up.
+    if workload == 'task/fib-25':
+        few, many, items = 0, 1, 242_785  # the calls of one fib(25), the least number above 0
+    if workload == STOP:
+        few, many, items = 1_000, 6_000, 5_000  # without a warm-up
+    fewer, more = (instructions(program, '--workload', workload, '--items', n, part=workload == STOP)
+                   for n in (few, many))
+    return round((more - fewer) / items, 1)
 
 
 def data_file(kind, size, *parameters):
@@ -104,6 +126,16 @@ def per_record(workload, program, kind, *parameters):
     return round(more / (items_in(large, kind) - items_in(small, kind)) / 2, 1)
 
 
+def count_all(rows):
+    """Calls count(*of) for each row (name, count, *of), and returns the names and the results in order."""
+    for _, count, *of in rows:
+        if count is per_record:
+            for size in (SMALL, LARGE):
+                data_file(of[2], size, *of[3:])  # before two rows need the same file
+    with concurrent.futures.ThreadPoolExecutor(free_processors.qsize()) as pool:
+        yield from zip((name for name, *_ in rows), pool.map(lambda row: row[1](*row[2:]), rows))
+
+
 if not shutil.which('valgrind'):
     print('valgrind is not installed: skipped')
     sys.exit(SKIPPED)
@@ -115,14 +147,14 @@ counts = {}
 bad = 0
 counted = [(name, per_item, program, name) for program, names in workloads.items() for name in names]
 counted += [(name, per_record, name, *of) for name, of in readings.items()]
-for name, count, *of in counted:
-    counts[name] = count(*of)
+for name, count in count_all(counted):
+    counts[name] = count
     if write:
-        print(f'{name}: {counts[name]}', flush=True)
+        print(f'{name}: {count}', flush=True)
         continue
     was = known['instructions'].get(name)
-    good = was is not None and abs(counts[name] - was) <= TOLERANCE * was
-    print(f'{name}: {counts[name]}, recorded {was}{"" if good else ": DIFFERS"}', flush=True)
+    good = was is not None and abs(count - was) <= TOLERANCE * was
+    print(f'{name}: {count}, recorded {was}{"" if good else ": DIFFERS"}', flush=True)
     bad += not good
 if write:
     record.write_text(json.dumps({'compiler': compiler(), 'instructions': counts}, indent=2) + '\n')

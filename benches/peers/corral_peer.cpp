@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/bench.hpp"
+#include "support/stop_loops.hpp"
 #include "support/task_loops.hpp"
 
 namespace {
@@ -83,14 +84,14 @@ task<void> push_forever(channel& c) {
 // From the cancellation until the frames of all tasks have been destroyed.
 task<double> stop(long count) {
   channel c(1);
-  long begin = 0;
+  bench::stop_time time;
   CORRAL_WITH_NURSERY(group) {
     for (long i = 0; i < count; ++i) group.start(push_forever, std::ref(c));
     co_await corral::yield;
-    begin = bench::nanoseconds_now();
+    time.begin();
     co_return corral::cancel;
   };
-  co_return bench::seconds_since(begin);
+  co_return time.end();
 }
 
 task<double> suspended_memory(long count) {
@@ -160,7 +161,7 @@ int main(int argc, char** argv) {
     corral::run(io, timed_waits(io, bench::number_of(r), r));
   }
   if (r.workload.starts_with("task/stop")) {
-    return bench::report(r, "corral", corral::run(io, stop(100'000)) * 1e3, "ms");
+    return bench::report(r, "corral", corral::run(io, stop(bench::loops_to_stop(r))) * 1e3, "ms");
   }
   if (r.workload == "queue/suspended-memory") {
     const double bytes = corral::run(io, suspended_memory(100'000));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/bench.hpp"
+#include "support/stop_loops.hpp"
 #include "support/task_loops.hpp"
 
 namespace {
@@ -130,29 +131,30 @@ task<void> push_until_stopped(coro::ring_buffer<long, 1>& q) {
   }
 }
 
-task<void> shut_down(coro::ring_buffer<long, 1>& q, std::size_t& bytes, long& begin) {
+task<void> shut_down(coro::ring_buffer<long, 1>& q, std::size_t& bytes, bench::stop_time& time) {
   bytes = bench::heap_bytes();
-  begin = bench::nanoseconds_now();
+  time.begin();
   co_await q.shutdown();
 }
 
-// 100,000 loops wait for free capacity; then the ring buffer is shut down.
+// Many loops wait for free capacity; then the ring buffer is shut down.
 int suspend_many(const bench::request& r) {
-  constexpr long count = 100'000;
+  const bool memory = r.workload == "queue/suspended-memory";
+  const long count = memory ? 100'000 : bench::loops_to_stop(r);
   coro::ring_buffer<long, 1> q;
   std::vector<task<void>> loops;
-  loops.reserve(count + 1);
+  loops.reserve(static_cast<std::size_t>(count) + 1);
   const std::size_t before = bench::heap_bytes();
   std::size_t bytes = 0;
-  long begin = 0;
+  bench::stop_time time;
   for (long i = 0; i < count; ++i) loops.push_back(push_until_stopped(q));
-  loops.push_back(shut_down(q, bytes, begin));
+  loops.push_back(shut_down(q, bytes, time));
   coro::sync_wait(coro::when_all(std::move(loops)));
+  const double seconds = time.end();
   constexpr auto subject = "libcoro ring_buffer";
-  if (r.workload != "queue/suspended-memory") {
-    return bench::report(r, subject, bench::seconds_since(begin) * 1e3, "ms");
-  }
-  return bench::report(r, subject, static_cast<double>(bytes - before) / count, "bytes/task");
+  if (!memory) return bench::report(r, subject, seconds * 1e3, "ms");
+  const auto used = static_cast<double>(bytes - before);
+  return bench::report(r, subject, used / static_cast<double>(count), "bytes/task");
 }
 
 }  // namespace
