@@ -25,6 +25,7 @@
 
 #include "support/bench.hpp"
 #include "support/pin_threads.hpp"
+#include "support/producer_order.hpp"
 
 namespace {
 
@@ -69,14 +70,6 @@ leat::task<> on_one_thread(const std::string& kind, std::size_t number, long cou
   co_await g.join();
 }
 
-leat::task<> many_producers(long count, long& sum) {
-  leat::fifo_queue<long> q(64);
-  leat::task_group g;
-  for (int i = 0; i < 1000; ++i) g.spawn(produce(q, count / 1000));
-  g.spawn(consume(q, count / 1000 * 1000, sum));
-  co_await g.join();
-}
-
 void on_two_threads(std::size_t capacity, long count, long& sum) {
   leat::runtime rt({.threads = 2});
   bench::pin_threads(rt);
@@ -116,6 +109,25 @@ void batches_on_two_threads(long count, long& sum) {
   g.spawn_on(rt.get_scheduler(0), produce_batches(q, count));
   g.spawn_on(rt.get_scheduler(1), consume_batches(q, count, sum));
   leat::block_on(g.join());
+}
+
+leat::task<> produce_number(leat::fifo_queue<long>& q, long number, long count,
+                            bench::producer_order& order) {
+  order.start();
+  for (long i = 0; i < count; ++i) co_await q.push(long{number});
+}
+
+leat::task<> consume_numbers(leat::fifo_queue<long>& q, long count, bench::producer_order& order) {
+  while (!order.all_started()) co_await leat::this_task::yield();
+  for (long i = 0; i < count; ++i) order.add(*co_await q.pop());
+}
+
+leat::task<> many_producers(long each, bench::producer_order& order) {
+  leat::fifo_queue<long> q(64);
+  leat::task_group g;
+  for (long i = 0; i < order.producers; ++i) g.spawn(produce_number(q, i, each, order));
+  g.spawn(consume_numbers(q, each * order.producers, order));
+  co_await g.join();
 }
 
 leat::task<> push_forever(leat::fifo_queue<long>& q) {
@@ -198,6 +210,13 @@ int main(int argc, char** argv) {
     const double bytes = leat::block_on(suspended_memory(100'000, frames_only));
     return bench::report(r, "leat", bytes, "bytes/task");
   }
+  if (r.workload == "queue/1000-producers") {
+    bench::pin(0);
+    return bench::producer_order::measure(r, "leat", true,
+                                          [](long each, bench::producer_order& order) {
+                                            leat::block_on(many_producers(each, order));
+                                          });
+  }
   const auto run = [&](long count) {
     if (r.workload.starts_with("queue/1-thread/")) {
       bench::pin(0);
@@ -208,9 +227,6 @@ int main(int argc, char** argv) {
       pairs_on_two_threads(number, count, sum);
     } else if (kind == "capacity") {
       on_two_threads(number, count, sum);
-    } else if (r.workload == "queue/1000-producers") {
-      bench::pin(0);
-      leat::block_on(many_producers(count, sum));
     } else {
       bench::unknown(r);
     }

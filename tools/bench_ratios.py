@@ -28,10 +28,12 @@ PACKAGES = {'Asio': 'libasio-dev', 'asio::': 'libasio-dev', 'Boost.Fiber': 'libb
 
 
 def kind_of_peer(subject):
-    """Returns 'limit', 'other' for a queue without a bound or for many threads, or 'peer'."""
+    """Returns 'limit', 'other' for a queue without a bound, for one that does not serve producers in turn and for
+    many threads, or 'peer'."""
     if subject in LIMITS:
         return 'limit'
-    return 'other' if 'unbounded' in subject or subject == '1,000 threads' else 'peer'
+    differs = 'unbounded' in subject or subject.endswith('not in turn') or subject == '1,000 threads'
+    return 'other' if differs else 'peer'
 
 
 def goal_of(subject):

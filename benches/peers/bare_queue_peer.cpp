@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/bench.hpp"
+#include "support/producer_order.hpp"
 
 namespace {
 
@@ -135,20 +136,38 @@ coroutine consume(bare_queue& q, long count, long& sum) {
   }
 }
 
+coroutine produce_number(bare_queue& q, long number, long count, bench::producer_order& order) {
+  order.start();
+  for (long i = 0; i < count; ++i) co_await q.push(number);
+}
+
+// Starts after all producers, because coroutines start in order.
+coroutine consume_numbers(bare_queue& q, long count, bench::producer_order& order) {
+  for (long i = 0; i < count; ++i) order.add(co_await q.pop());
+}
+
+void many_producers(long each, bench::producer_order& order) {
+  bare_queue q(64, order.producers + 1);
+  for (long i = 0; i < order.producers; ++i) q.start(produce_number(q, i, each, order));
+  q.start(consume_numbers(q, each * order.producers, order));
+  q.run();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
   bench::pin(0);
-  const bool many = r.workload == "queue/1000-producers";
-  if (!many && !r.workload.starts_with("queue/1-thread/capacity-")) bench::unknown(r);
-  const long producers = many ? 1000 : 1;
-  const auto capacity = static_cast<std::size_t>(many ? 64 : bench::number_of(r));
+  if (r.workload == "queue/1000-producers") {
+    return bench::producer_order::measure(r, "bare coroutines", true, many_producers);
+  }
+  if (!r.workload.starts_with("queue/1-thread/capacity-")) bench::unknown(r);
+  const auto capacity = static_cast<std::size_t>(bench::number_of(r));
   long sum = 0;
   const auto run = [&](long count) {
-    bare_queue q(capacity, static_cast<std::size_t>(producers) + 1);
-    for (long i = 0; i < producers; ++i) q.start(produce(q, count / producers));
-    q.start(consume(q, count / producers * producers, sum));
+    bare_queue q(capacity, 2);
+    q.start(produce(q, count));
+    q.start(consume(q, count, sum));
     q.run();
   };
   const double nanoseconds = bench::nanoseconds_each(r, run);

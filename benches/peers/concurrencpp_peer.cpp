@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/bench.hpp"
+#include "support/producer_order.hpp"
 #include "support/task_loops.hpp"
 
 namespace {
@@ -62,6 +63,28 @@ result<void> consume(executor_tag, worker on, queue& q, long count, long& sum) {
     const long item = co_await q.pop(on);
     sum += item;
   }
+}
+
+result<void> produce_number(executor_tag, worker on, queue& q, long number, long count,
+                            bench::producer_order& order) {
+  order.start();
+  for (long i = 0; i < count; ++i) co_await q.push(on, number);
+}
+
+result<void> consume_numbers(executor_tag, worker on, queue& q, long count,
+                             bench::producer_order& order) {
+  while (!order.all_started()) co_await concurrencpp::resume_on(on);
+  for (long i = 0; i < count; ++i) order.add(co_await q.pop(on));
+}
+
+void many_producers(worker on, long each, bench::producer_order& order) {
+  queue q(64);
+  std::vector<result<void>> all;
+  for (long i = 0; i < order.producers; ++i) {
+    all.push_back(produce_number({}, on, q, i, each, order));
+  }
+  all.push_back(consume_numbers({}, on, q, each * order.producers, order));
+  for (auto& done : all) done.get();
 }
 
 using workers = std::array<worker, 2>;
@@ -146,19 +169,19 @@ int main(int argc, char** argv) {
     ping_pong(on, trips);
     return trips.report(r, "concurrencpp");
   }
-  const bool many = r.workload == "queue/1000-producers";
+  if (r.workload == "queue/1000-producers") {
+    return bench::producer_order::measure(
+        r, "concurrencpp, its README's queue", false,
+        [&](long each, bench::producer_order& order) { many_producers(on[0], each, order); });
+  }
   const bool pairs = r.workload.starts_with("queue/2-threads/2-by-2/");
   const bool is_task = r.workload.starts_with("task/");
   if (!r.workload.starts_with("queue/2-threads/")) on[1] = on[0];
-  const auto capacity = static_cast<std::size_t>(many ? 64 : bench::number_of(r));
+  const auto capacity = static_cast<std::size_t>(bench::number_of(r));
   long sum = 0;
   const auto run = [&](long count) {
     is_task ? run_task(r, on[0], count, sum)
-            : move(on, capacity,
-                   many    ? 1000
-                   : pairs ? 2
-                           : 1,
-                   pairs ? 2 : 1, count, sum);
+            : move(on, capacity, pairs ? 2 : 1, pairs ? 2 : 1, count, sum);
   };
   if (r.workload == "task/spawn-and-join/million") run(r.items);  // as in leat_task_bench
   const double nanoseconds = bench::nanoseconds_each(r, run);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/bench.hpp"
+#include "support/producer_order.hpp"
 #include "support/stop_loops.hpp"
 #include "support/task_loops.hpp"
 
@@ -54,11 +55,23 @@ task<void> on_one_thread(std::size_t capacity, bool batches, long count, long& s
   }
 }
 
-task<void> many_producers(long count, long& sum) {
+task<void> produce_number(channel& c, long number, long count, bench::producer_order& order) {
+  order.start();
+  for (long i = 0; i < count; ++i) co_await c.send(number);
+}
+
+task<void> consume_numbers(channel& c, long count, bench::producer_order& order) {
+  while (!order.all_started()) co_await corral::yield;
+  for (long i = 0; i < count; ++i) order.add(*co_await c.receive());
+}
+
+task<void> many_producers(long each, bench::producer_order& order) {
   channel c(64);
   CORRAL_WITH_NURSERY(producers) {
-    for (int i = 0; i < 1000; ++i) producers.start(produce, std::ref(c), count / 1000);
-    co_await consume(c, count / 1000 * 1000, sum);
+    for (long i = 0; i < order.producers; ++i) {
+      producers.start(produce_number, std::ref(c), i, each, std::ref(order));
+    }
+    co_await consume_numbers(c, each * order.producers, order);
     co_return corral::join;
   };
 }
@@ -135,7 +148,6 @@ task<void> timed_waits(asio::io_context& io, long pending, const bench::request&
 }
 
 task<void> queue_workload(const bench::request& r, long count, long& sum) {
-  if (r.workload == "queue/1000-producers") return many_producers(count, sum);
   if (!r.workload.starts_with("queue/1-thread/")) bench::unknown(r);
   const bool batches = r.workload.ends_with("batches-64");
   const auto capacity = batches ? std::size_t{1024} : static_cast<std::size_t>(bench::number_of(r));
@@ -166,6 +178,12 @@ int main(int argc, char** argv) {
   if (r.workload == "queue/suspended-memory") {
     const double bytes = corral::run(io, suspended_memory(100'000));
     return bench::report(r, "corral channel", bytes, "bytes/task");
+  }
+  if (r.workload == "queue/1000-producers") {
+    return bench::producer_order::measure(r, "corral channel", true,
+                                          [&](long each, bench::producer_order& order) {
+                                            corral::run(io, many_producers(each, order));
+                                          });
   }
   const bool is_task = r.workload.starts_with("task/");
   long sum = 0;

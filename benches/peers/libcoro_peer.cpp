@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/bench.hpp"
+#include "support/producer_order.hpp"
 #include "support/stop_loops.hpp"
 #include "support/task_loops.hpp"
 
@@ -55,12 +56,38 @@ void move(pool& on, long producers, long consumers, long count, long& sum) {
   for (const long part : sums) sum += part;
 }
 
+task<void> produce_number(pool& on, coro::ring_buffer<long, 64>& q, long number, long count,
+                          bench::producer_order& order) {
+  co_await on->schedule();
+  order.start();
+  for (long i = 0; i < count; ++i) co_await q.produce(number);
+}
+
+task<void> consume_numbers(pool& on, coro::ring_buffer<long, 64>& q, long count,
+                           bench::producer_order& order) {
+  co_await on->schedule();
+  while (!order.all_started()) co_await on->yield();
+  for (long i = 0; i < count; ++i) {
+    const auto item = co_await q.consume();
+    order.add(*item);
+  }
+}
+
+void many_producers(pool& on, long each, bench::producer_order& order) {
+  coro::ring_buffer<long, 64> q;
+  std::vector<task<void>> all;
+  for (long i = 0; i < order.producers; ++i) {
+    all.push_back(produce_number(on, q, i, each, order));
+  }
+  all.push_back(consume_numbers(on, q, each * order.producers, order));
+  coro::sync_wait(coro::when_all(std::move(all)));
+}
+
 void run_queue(const bench::request& r, pool& on, long count, long& sum) {
-  const bool many = r.workload == "queue/1000-producers";
   const bool batches = r.workload.ends_with("batches-64");
   const bool pairs = r.workload.starts_with("queue/2-threads/2-by-2/");
-  const long producers = many ? 1000 : pairs ? 2 : 1;
-  switch (many ? 64 : batches ? 1024 : bench::number_of(r)) {
+  const long producers = pairs ? 2 : 1;
+  switch (batches ? 1024 : bench::number_of(r)) {
     case 1: return move<1>(on, producers, pairs ? 2 : 1, count, sum);
     case 64: return move<64>(on, producers, pairs ? 2 : 1, count, sum);
     case 1024: return move<1024>(on, producers, pairs ? 2 : 1, count, sum);
@@ -174,6 +201,11 @@ int main(int argc, char** argv) {
   }
   const bool is_task = r.workload.starts_with("task/");
   pool on = make_pool(r.workload.starts_with("queue/2-threads/") ? 2 : 1);
+  if (r.workload == "queue/1000-producers") {
+    return bench::producer_order::measure(
+        r, "libcoro ring_buffer", false,
+        [&](long each, bench::producer_order& order) { many_producers(on, each, order); });
+  }
   long sum = 0;
   const auto run = [&](long count) {
     is_task ? coro::sync_wait(task_workload(r, on, count, sum)) : run_queue(r, on, count, sum);

@@ -24,6 +24,7 @@
 
 #include "support/bench.hpp"
 #include "support/count.hpp"
+#include "support/producer_order.hpp"
 #include "support/task_loops.hpp"
 
 namespace {
@@ -92,19 +93,57 @@ task<void> on_one_thread(std::size_t capacity, bool batches, long count, long& s
   co_await std::move(both);
 }
 
-task<void> many_producers(long count, long& sum) {
+task<void> channel_on_one_thread(long count, long& sum) {
+  auto q = tmc::make_channel<long>();
+  auto both = tmc::fork_group();
+  both.fork(produce_into(q.new_token(), count));
+  both.fork(consume_from(q.new_token(), count, sum));
+  co_await std::move(both);
+}
+
+// tmc::yield() does not let tasks run that have not started, so the consumer awaits an event.
+template <class Queue>
+task<void> produce_number(Queue& q, long number, long count, bench::producer_order& order,
+                          tmc::manual_reset_event& all_started) {
+  order.start();
+  if (order.all_started()) all_started.set();
+  for (long i = 0; i < count; ++i) co_await q.push(number);
+}
+
+template <class Queue>
+task<void> consume_numbers(Queue& q, long count, bench::producer_order& order,
+                           tmc::manual_reset_event& all_started) {
+  co_await all_started;
+  for (long i = 0; i < count; ++i) {
+    auto item = co_await q.pull();
+    order.add(item.value());
+  }
+}
+
+task<void> many_producers(long each, bench::producer_order& order) {
   many_producers_queue q(64);
+  tmc::manual_reset_event all_started;
   auto all = tmc::fork_group();
-  for (int i = 0; i < 1000; ++i) all.fork(produce(q, count / 1000));
-  all.fork(consume(q, count / 1000 * 1000, sum));
+  for (long i = 0; i < order.producers; ++i) {
+    all.fork(produce_number(q, i, each, order, all_started));
+  }
+  all.fork(consume_numbers(q, each * order.producers, order, all_started));
   co_await std::move(all);
 }
 
-task<void> channel_on_one_thread(long producers, long count, long& sum) {
+task<void> produce_number_into(channel q, long number, long count, bench::producer_order& order,
+                               tmc::manual_reset_event& all_started) {
+  co_await produce_number(q, number, count, order, all_started);
+}
+
+task<void> many_producers_into_channel(long each, bench::producer_order& order) {
   auto q = tmc::make_channel<long>();
+  tmc::manual_reset_event all_started;
   auto all = tmc::fork_group();
-  for (long i = 0; i < producers; ++i) all.fork(produce_into(q.new_token(), count / producers));
-  all.fork(consume_from(q.new_token(), count / producers * producers, sum));
+  for (long i = 0; i < order.producers; ++i) {
+    all.fork(produce_number_into(q.new_token(), i, each, order, all_started));
+  }
+  all.fork(consume_numbers(q, each * order.producers, order, all_started));
   co_await std::move(all);
 }
 
@@ -264,11 +303,8 @@ task<void> timed_waits(tmc::ex_asio& executor, long pending, const bench::reques
 void run_queue(const bench::request& r, executors& on, bool use_channel, long count, long& sum) {
   const bool batches = r.workload.ends_with("batches-64");
   const auto capacity = batches ? std::size_t{1024} : static_cast<std::size_t>(bench::number_of(r));
-  if (r.workload == "queue/1000-producers") {
-    wait(on.first,
-         use_channel ? channel_on_one_thread(1000, count, sum) : many_producers(count, sum));
-  } else if (r.workload.starts_with("queue/1-thread/")) {
-    wait(on.first, use_channel ? channel_on_one_thread(1, count, sum)
+  if (r.workload.starts_with("queue/1-thread/")) {
+    wait(on.first, use_channel ? channel_on_one_thread(count, sum)
                                : on_one_thread(capacity, batches, count, sum));
   } else if (r.workload.starts_with("queue/2-threads/2-by-2/") && use_channel) {
     pairs_on_two_threads(on, count, sum);
@@ -321,11 +357,17 @@ int main(int argc, char** argv) {
   on.spins = spins ? 400 : 0;
   on.start(on.first, 0);
   if (r.workload == "queue/suspended-memory") wait(on.first, suspended_memory(r, 100'000));
+  if (r.workload == "queue/1000-producers") {
+    return bench::producer_order::measure(
+        r, use_channel ? "TooManyCooks channel (unbounded)" : "TooManyCooks qu_mpsc_bounded",
+        !use_channel, [&](long each, bench::producer_order& order) {
+          wait(on.first, use_channel ? many_producers_into_channel(each, order)
+                                     : many_producers(each, order));
+        });
+  }
   std::string subject = "TooManyCooks";
   const bool is_task = r.workload.starts_with("task/") && !r.workload.starts_with("task/ping-pong");
   if (!is_task) subject += use_channel ? " channel (unbounded)" : " qu_spsc_bounded";
-  if (r.workload == "queue/1000-producers" && !use_channel)
-    subject = "TooManyCooks qu_mpsc_bounded";
   if (spins) subject += ", 400 spins";
   long sum = 0;
   const auto run = [&](long count) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/bench.hpp"
+#include "support/producer_order.hpp"
 
 namespace bench {
 
@@ -41,6 +42,19 @@ struct thread_queues {
       });
     }
     return sums.front();
+  }
+
+  static void many_producers(long each, producer_order& order) {
+    Queue q(64);
+    std::vector<std::jthread> threads;
+    start_threads(threads, order.producers, 0, 2, [&](long number) {
+      order.start();
+      for (long i = 0; i < each; ++i) q.push(number);
+    });
+    start_threads(threads, 1, 1, 2, [&](long) {
+      while (!order.all_started()) std::this_thread::yield();
+      for (long i = 0; i < each * order.producers; ++i) order.add(q.pop());
+    });
   }
 
   /// On `cpus` processors.
@@ -82,14 +96,15 @@ struct thread_queues {
       arrivals(measured);
       return measured.report(r, subject);
     }
-    const bool many = r.workload == "queue/1000-producers";
-    if (!many && !r.workload.starts_with("queue/2-threads/")) unknown(r);
+    if (r.workload == "queue/1000-producers") {
+      return producer_order::measure(r, subject, false, many_producers);
+    }
+    if (!r.workload.starts_with("queue/2-threads/")) unknown(r);
     const bool pairs = r.workload.find("2-by-2") != std::string::npos;
-    const auto capacity = static_cast<std::size_t>(many ? 64 : number_of(r));
+    const auto capacity = static_cast<std::size_t>(number_of(r));
     long sum = 0;
-    const double nanoseconds = nanoseconds_each(r, [&](long count) {
-      sum += move(capacity, many ? 1000 : pairs ? 2 : 1, pairs ? 2 : 1, count);
-    });
+    const double nanoseconds = nanoseconds_each(
+        r, [&](long count) { sum += move(capacity, pairs ? 2 : 1, pairs ? 2 : 1, count); });
     if (sum < 0) return 1;  // the compiler must compute the sum
     return report(r, subject, nanoseconds, "ns/item");
   }

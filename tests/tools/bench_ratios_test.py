@@ -99,6 +99,7 @@ class Tables(unittest.TestCase):
     def test_the_goal_depends_on_the_kind_of_the_peer(self):
         self.assertEqual(bench_ratios.goal_of('corral'), 1)
         self.assertEqual(bench_ratios.goal_of('moodycamel (unbounded)'), 0.9)
+        self.assertEqual(bench_ratios.goal_of('libcoro ring_buffer, not in turn'), 0.9)
         self.assertIsNone(bench_ratios.goal_of('bare coroutines'))
 
 
