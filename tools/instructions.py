@@ -3,12 +3,16 @@
 does not depend on other programs. It is the difference between two numbers of items, or between two
 files, so that the start of the program does not count.
 
-usage: instructions.py BUILD RECORD [--write]
+usage: instructions.py BUILD RECORD            compares leat with the record
+       instructions.py BUILD RECORD --write    writes a new record
+       instructions.py BUILD RECORD --peers [NAME=VERSION]...
+                                               counts the peers that are built, and records their
+                                               instructions and versions
 
 BUILD is a release build with benches. RECORD is a JSON file with the instructions per item of each
-workload. Fails if a workload differs from its record by more than 2 % in either direction. --write
-writes a new record. Exits with status 77 if valgrind is not installed or if the record is from another
-compiler.
+workload; with --peers, of each peer in the workload. Fails if a workload differs from its record by more
+than 2 % in either direction. Exits with status 77 if valgrind is not installed or if the record is from
+another compiler.
 """
 
 import concurrent.futures
@@ -21,8 +25,10 @@ import shutil
 import subprocess
 import sys
 
-build, record = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-write = '--write' in sys.argv[3:]
+import bench_ratios
+
+build, record, *options = [pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), *sys.argv[3:]]
+write = options[:1] == ['--write']
 FEW, MANY = 10_000, 60_000
 SMALL, LARGE = 2 << 20, 10 << 20  # bytes
 TOLERANCE = 0.02
@@ -48,6 +54,29 @@ readings = {
     'decode/csv': ('leat_decode_bench', 'csv'),
     'decode/examples': ('leat_decode_bench', 'examples'),
     'decode/example-fields': ('leat_decode_bench', 'examples'),
+}
+one_thread = ['queue/1-thread/capacity-1', 'queue/1-thread/capacity-64', 'queue/1-thread/capacity-1024']
+spawned = ['task/spawn-one', 'task/spawn-and-join']
+called = ['task/child', 'task/fib-25', 'task/chain-1000']
+turns = ['sync/hand-over-2', 'sync/hand-over-100', 'sync/held-100']
+peers = {
+    'toomanycooks_peer': [*one_thread, 'queue/1-thread/batches-64', 'queue/1000-producers', *spawned, 'task/when-all-2',
+                          *called],
+    'corral_peer': [*one_thread, 'queue/1-thread/batches-64', 'queue/1000-producers', *spawned, 'task/when-all-2',
+                    *called, STOP],
+    'libcoro_peer': [*one_thread, 'queue/1000-producers', *spawned, 'task/when-all-2', *called, STOP],
+    'concurrencpp_peer': [*one_thread, 'queue/1000-producers', *spawned, *called],
+    'bare_queue_peer': [*one_thread, 'queue/1000-producers'],
+    'bare_task_peer': [*spawned, *called],
+    'toomanycooks_sync_peer': ['sync/mutex', 'sync/mutex/2-threads', 'sync/semaphore', *turns, 'sync/event/set',
+                               'sync/event/wait', 'sync/event/wake-100'],
+    'corral_sync_peer': ['sync/mutex', 'sync/semaphore', *turns, 'sync/event/wait', 'sync/event/wake-100'],
+    'libcoro_sync_peer': ['sync/mutex', 'sync/mutex/2-threads', 'sync/semaphore', 'sync/held-100', 'sync/event/set',
+                          'sync/event/wait', 'sync/event/wake-100'],
+    'tokio_sync_peer': ['sync/mutex', 'sync/mutex/2-threads', 'sync/semaphore', *turns, 'sync/event/wake-100',
+                        'sync/broadcast-10', 'sync/broadcast-10/waiting', 'sync/watch', 'sync/watch-10/waiting'],
+    'std_mutex_sync_peer': ['sync/mutex', 'sync/mutex/2-threads', 'sync/broadcast-10', 'sync/watch'],
+    'bare_sync_peer': ['sync/hand-over-2', 'sync/hand-over-100', 'sync/event/wake-100'],
 }
 
 
@@ -83,13 +112,15 @@ def instructions(program, *arguments, part=False):
     return int(found[1])
 
 
-def per_item(program, workload):
+def per_item(program, workload, runs=1):
+    """Returns the difference of two numbers of items, each the least of some runs."""
     few, many, items = FEW, MANY, (MANY - FEW) * 1.1  # Each program first runs a tenth of the items to warm up.
     if workload == 'task/fib-25':
         few, many, items = 0, 1, 242_785  # the calls of one fib(25), the least number above 0
     if workload == STOP:
         few, many, items = 1_000, 6_000, 5_000  # without a warm-up
-    fewer, more = (instructions(program, '--workload', workload, '--items', n, part=workload == STOP)
+    part = workload == STOP or program.startswith('toomanycooks')
+    fewer, more = (min(instructions(program, '--workload', workload, '--items', n, part=part) for _ in range(runs))
                    for n in (few, many))
     return round((more - fewer) / items, 1)
 
@@ -136,9 +167,37 @@ def count_all(rows):
         yield from zip((name for name, *_ in rows), pool.map(lambda row: row[1](*row[2:]), rows))
 
 
+def subject(program, workload):
+    done = subprocess.run([build / 'benches' / program, '--workload', workload, '--items', str(FEW)],
+                          capture_output=True, text=True, timeout=60, check=True)
+    return json.loads(done.stdout)['subject']
+
+
+def count_peers():
+    """Adds the counts of the peers to the record, each the least of three runs, because some peers have threads of
+    their own."""
+    known = json.loads(record.read_text()) if record.exists() else {'versions': {}, 'instructions': {}}
+    built = [(name, program) for program, names in peers.items() if (build / 'benches' / program).exists()
+             for name in names]
+    rows = [((name, subject(program, name)), per_item, program, name, 3) for name, program in built]
+    for (name, peer), count in count_all(rows):
+        print(f'{name}: {peer}: {count}', flush=True)
+        known['instructions'].setdefault(name, {})[peer] = count
+    given = dict(text.split('=', 1) for text in options[1:])
+    own = dict.fromkeys(('bare coroutines', 'std::mutex'), compiler())
+    versions = {**own, **bench_ratios.package_versions(), **given}
+    counted = {peer for counts in known['instructions'].values() for peer in counts}
+    known['versions'] |= {name: version for name, version in versions.items()
+                          if any(peer.startswith(name) for peer in counted)}
+    record.write_text(json.dumps(known, indent=2) + '\n')
+
+
 if not shutil.which('valgrind'):
     print('valgrind is not installed: skipped')
     sys.exit(SKIPPED)
+if options[:1] == ['--peers']:
+    count_peers()
+    sys.exit()
 known = {} if write else json.loads(record.read_text())
 if not write and known['compiler'] != compiler():
     print(f"the record is from {known['compiler']}, but the build is from {compiler()}: skipped")
