@@ -98,6 +98,11 @@ class atomic {
     check_alive(at);
     return value_.fetch_sub(d, order(o), info(at));
   }
+  T fetch_or(T bits, std::memory_order o = seq_cst, place at = place::current()) {
+    const point here;
+    check_alive(at);
+    return value_.fetch_or(bits, order(o), info(at));
+  }
   bool compare_exchange_weak(T& expected, T wanted, std::memory_order success,
                              std::memory_order failure, place at = place::current()) {
     return compare_exchange(rl::bool_t<true>(), expected, wanted, success, failure, at);

@@ -1,10 +1,10 @@
-// mutex: one thread holds it at a time and sees the writes of the previous owner.
+// thread_mutex: one thread holds it at a time and sees the writes of the previous owner.
 
 #include "leat/base/internal/thread_mutex.hpp"
 
 #include "model/model.hpp"
 
-namespace mutex_model {
+namespace thread_mutex_model {
 
 template <unsigned threads, unsigned visits>
 class visitors final : public model::program {
@@ -28,4 +28,4 @@ const model::test tests[] = {
     {"thread_mutex: three threads", 3, make<visitors<3, 2>>},
 };
 
-}  // namespace mutex_model
+}  // namespace thread_mutex_model
