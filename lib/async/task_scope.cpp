@@ -284,7 +284,7 @@ inline detail::stop_notice* task_scope::find_stop_notice(const scheduler& s) noe
 inline void task_scope::add_child(task_context& c, detail::stop_notice& n) noexcept {
   ++tasks_;
   ++n.tasks;
-  c.index_ |= ++spawned_;
+  c.index_ |= ++spawned_ * 4;  // above the flags
   c.following_ = children_;
   if (children_) children_->previous_ = &c;
   children_ = &c;

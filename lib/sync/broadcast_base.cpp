@@ -24,7 +24,9 @@ constinit const wait_operation::kind broadcast_base::send_kind =
     synchronizer_waiter::kind_of("send to", "broadcast");
 
 broadcast_base::broadcast_base(std::size_t capacity, lag_policy policy, std::string name)
-    : synchronizer("broadcast", order::as_ready, std::move(name)), policy_(policy) {
+    : synchronizer("broadcast", order::as_ready, std::move(name)),
+      capacity_(capacity),
+      policy_(policy) {
   if (capacity == 0) {
     std::string text;
     append_name_to(text);
@@ -55,10 +57,18 @@ void broadcast_base::store(void* value) noexcept {
   ++end_;
 }
 
-work_list broadcast_base::remove_oldest() noexcept {
+work_item* broadcast_base::remove_oldest() noexcept {
   destroy_value(slot_of(begin_));
   count_removed();
-  return policy_ == lag_policy::wait && !waiting_.empty() ? serve_after_read() : work_list();
+  if (policy_ != lag_policy::wait || waiting_.empty()) return nullptr;
+  return serve_after_read().front();
+}
+
+void broadcast_base::wake_from(work_item* first) noexcept {
+  while (work_item* const item = first) {
+    first = item->next_;
+    static_cast<synchronizer_waiter*>(item)->wake();
+  }
 }
 
 void broadcast_base::clear() noexcept LEAT_NO_ANALYSIS {
@@ -68,7 +78,7 @@ void broadcast_base::clear() noexcept LEAT_NO_ANALYSIS {
 broadcast_base::send_result broadcast_base::try_store(void* value) noexcept {
   work_list woken;
   {
-    const biased_lock lock(mutex_);
+    const lock_type lock(mutex_);
     if (closed_) return send_result::closed;
     if (policy_ == lag_policy::wait && is_full()) return send_result::full;
     store(value);
@@ -81,7 +91,7 @@ broadcast_base::send_result broadcast_base::try_store(void* value) noexcept {
 bool broadcast_base::close() noexcept {
   work_list woken;
   {
-    const biased_lock lock(mutex_);
+    const lock_type lock(mutex_);
     if (closed_) return false;
     closed_ = true;
     // The receivers that wait have read everything, and a send that waits has no space.
@@ -94,7 +104,7 @@ bool broadcast_base::close() noexcept {
 // --------------------------------------------------------------------------------- the receivers
 
 void broadcast_base::join(broadcast_position& r) noexcept {
-  const biased_lock lock(mutex_);
+  const lock_type lock(mutex_);
   r.owner_ = this;
   r.next_ = end_;
   r.following_ = first_;
@@ -107,7 +117,7 @@ void broadcast_base::join(broadcast_position& r) noexcept {
 void broadcast_base::leave(broadcast_position& r) noexcept {
   if (r.reading_)
     abort_misused("receiver destroyed while a task receives from it: join the task first");
-  const biased_lock lock(mutex_);
+  const lock_type lock(mutex_);
   (r.previous_ ? r.previous_->following_ : first_) = r.following_;
   if (r.following_) r.following_->previous_ = r.previous_;
   --receivers_;
@@ -117,7 +127,7 @@ void broadcast_base::leave(broadcast_position& r) noexcept {
 void broadcast_base::replace(broadcast_position& old, broadcast_position& by) noexcept {
   if (old.reading_)
     abort_misused("receiver moved while a task receives from it: join the task first");
-  const biased_lock lock(mutex_);
+  const lock_type lock(mutex_);
   by.owner_ = this;
   by.next_ = old.next_;
   by.name_ = std::move(old.name_);
@@ -127,20 +137,8 @@ void broadcast_base::replace(broadcast_position& old, broadcast_position& by) no
   if (by.following_) by.following_->previous_ = &by;
 }
 
-void broadcast_base::reading::begin(broadcast_position& r) noexcept {
-  if (r.reading_) {
-    r.owner_->abort_misused("receiver used by two tasks at the same time: subscribe in each task");
-  }
-  r.reading_ = true;
-  receiver_ = &r;
-}
-
-work_list broadcast_base::advance(broadcast_position& r) noexcept {
-  // Before next_ changes: a receiver that was overtaken reads the oldest value.
-  const std::size_t slot = slot_for(r);
-  r.next_ += missed(r) + 1;
-  const bool is_read_by_all = --unread_[slot] == 0;
-  return is_read_by_all && slot == slot_of(begin_) ? remove_oldest() : work_list();
+void broadcast_base::reading::abort_shared(const broadcast_position& r) noexcept {
+  r.owner_->abort_misused("receiver used by two tasks at the same time: subscribe in each task");
 }
 
 // Serves the sends that have space now, and then the receivers that waited before those sends.
@@ -173,7 +171,7 @@ wait_outcome broadcast_base::outcome_if_closed(const synchronizer_waiter& w) con
 }
 
 void broadcast_base::append_state_to(std::string& text) const {
-  append_text(text, " (", end_ - begin_, " of ", unread_.size(), ", ", receivers_,
+  append_text(text, " (", end_ - begin_, " of ", capacity_, ", ", receivers_,
               receivers_ == 1 ? " receiver" : " receivers");
   const broadcast_position* slowest = first_;
   for (const broadcast_position* r = first_; r; r = r->following_) {
@@ -189,7 +187,7 @@ void broadcast_base::append_state_to(std::string& text) const {
 
 void broadcast_base::inspect(const synchronizer_waiter&, wait_target& target) const {
   target.size = static_cast<std::size_t>(end_ - begin_);
-  target.capacity = unread_.size();
+  target.capacity = capacity_;
   target.closed = closed_;
 }
 

@@ -7,11 +7,11 @@ namespace leat {
 constinit const wait_operation::kind event::set_operation::wait_kind =
     synchronizer_waiter::kind_of("wait for", "event");
 
-void event::set() noexcept {
+void event::set_and_wake() noexcept {
   work_list woken;
   {
-    const detail::biased_lock lock(mutex_);
-    set_.store(true, std::memory_order_release);  // pairs with is_set()
+    const section lock(*this);
+    state().set_number(1);
     woken = end_all(wait_outcome::done);
   }
   wake_all(woken);

@@ -7,9 +7,34 @@ namespace leat {
 constinit const wait_operation::kind mutex::lock_operation::wait_kind =
     synchronizer_waiter::kind_of("lock", "mutex");
 
-bool mutex::try_lock_among_threads(caller caller) noexcept {
-  const detail::biased_lock lock(mutex_);
-  return take_for(caller);
+bool mutex::take(caller by) noexcept {
+  using attempt = detail::state_lock::attempt;
+  if (const attempt taken = take_quickly(by); taken != attempt::unknown)
+    return taken == attempt::done;
+  const section lock(*this);
+  if (!try_take(1)) return false;
+  holder_ = {id_of(by), by.where, about_now(by)};
+  return true;
+}
+
+// The common case: a task unlocks, and another one waits first. It makes no call before the last
+// one, and so saves no registers.
+void mutex::hand_over() noexcept LEAT_NO_ANALYSIS {
+  using detail::state_lock;
+  const scheduler* const here = scheduler::current();
+  if (!here || !state().enter()) [[unlikely]]
+    return release_and_serve(1);
+  const state_lock::word seen = state().inside();
+  synchronizer_waiter* const w = waiting_.first();
+  if (seen != state_lock::waiting || !is_task(*w)) [[unlikely]] {
+    state().leave(seen);
+    return release_and_serve(1);
+  }
+  holder_ = {w->task(), w->where(), here->turn_time()};
+  w->set_outcome(wait_outcome::done);
+  waiting_.remove_first();
+  state().leave(waiting_.empty() ? 0 : state_lock::waiting);
+  w->wake();
 }
 
 void mutex::grant(synchronizer_waiter& w) noexcept {
@@ -18,7 +43,7 @@ void mutex::grant(synchronizer_waiter& w) noexcept {
 }
 
 void mutex::append_state_to(std::string& text) const {
-  if (free_ == 0) holder_.append_to(text, time_of_waiting());
+  if (free() == 0) holder_.append_to(text, time_of_waiting());
 }
 
 void mutex::inspect(const synchronizer_waiter& w, wait_target& target) const {

@@ -12,7 +12,7 @@ void oneshot_base::leave(end which) noexcept {
   const request own = which == end::sender ? request::receiver_leaves : request::value;
   work_list woken;
   {
-    const biased_lock lock(mutex_);
+    const lock_type lock(mutex_);
     for (const synchronizer_waiter* w = waiting_.first(); w; w = waiting_.after(*w)) {
       if (w->request() == own)
         abort_misused("end destroyed while its operation waits: join the waiting task first");

@@ -1,6 +1,5 @@
 #include "leat/sync/semaphore.hpp"
 
-#include <cstdint>
 #include <string>
 
 #include "base/internal/append_text.hpp"
@@ -11,7 +10,7 @@ namespace leat {
 namespace {
 
 // A maximum of this size is no limit in practice, and a dump does not show it.
-constexpr std::size_t practically_unlimited = SIZE_MAX / 2;
+constexpr std::size_t practically_unlimited = detail::state_lock::largest;
 
 }  // namespace
 
@@ -38,21 +37,27 @@ void semaphore::throw_impossible(std::size_t count) const {
   throw failure(errc::invalid_argument, text);
 }
 
+bool semaphore::take(std::size_t count, caller by) noexcept {
+  using attempt = detail::state_lock::attempt;
+  if (const attempt taken = take_quickly(count, by); taken != attempt::unknown)
+    return taken == attempt::done;
+  const section lock(*this);
+  if (!try_take(count)) return false;
+  holders_.remember(id_of(by));
+  return true;
+}
+
 bool semaphore::close() noexcept {
   work_list woken;
   {
-    const detail::biased_lock lock(mutex_);
+    const section lock(*this);
     if (closed_) return false;
     closed_ = true;
+    state().make_general();
     woken = end_all(wait_outcome::closed);
   }
   wake_all(woken);
   return true;
-}
-
-bool semaphore::try_acquire_among_threads(std::size_t count, caller caller) noexcept {
-  const detail::biased_lock lock(mutex_);
-  return take_for(count, caller);
 }
 
 void semaphore::grant(synchronizer_waiter& w) noexcept {
@@ -61,13 +66,13 @@ void semaphore::grant(synchronizer_waiter& w) noexcept {
 }
 
 void semaphore::append_state_to(std::string& text) const {
-  detail::append_text(text, " (", free_);
+  detail::append_text(text, " (", free());
   if (maximum_ < practically_unlimited) detail::append_text(text, " of ", maximum_);
   detail::append_text(text, " free", closed_ ? ", closed)" : ")");
 }
 
 void semaphore::inspect(const synchronizer_waiter&, wait_target& target) const {
-  target.size = free_;
+  target.size = free();
   target.capacity = maximum_;
   target.closed = closed_;
   target.partners = holders_.all();

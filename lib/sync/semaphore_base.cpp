@@ -11,9 +11,9 @@
 
 namespace leat::detail {
 
-// Invariant, under the lock: free_ <= total_, free_ <= maximum_, and total_ - free_ permits are
+// Invariant, under the lock: free() <= total_, free() <= maximum_, and total_ - free() permits are
 // held by guards or by operations that were granted them. add_permits() may fill the semaphore
-// while guards hold permits; take_in() then discards what they return beyond the maximum.
+// while guards hold permits; release_and_serve() then discards what they return beyond the maximum.
 void semaphore_base::destroyed_while_held(const lock_holder* holder) const noexcept {
   std::string text;
   append_name_to(text);
@@ -30,11 +30,11 @@ bool semaphore_base::add_permits(std::size_t count) noexcept {
   work_list woken;
   bool fits = true;
   {
-    const biased_lock lock(mutex_);
+    const section lock(*this);
     has_other_sources_ = true;
-    const std::size_t added = std::min(count, maximum_ - free_);
+    const std::size_t added = std::min(count, maximum_ - free());
     fits = added == count;
-    free_ += added;
+    set_free(free() + added);
     total_ += added;
     woken = serve_permits();
   }
@@ -47,7 +47,7 @@ work_list semaphore_base::serve_permits() noexcept {
   work_list woken;
   while (synchronizer_waiter* const w = waiting_.first()) {
     // A large request blocks the smaller ones after it, so it does not wait forever.
-    if (w->request() > free_) break;
+    if (w->request() > free()) break;
     if (w->claim()) {
       grant(*w);
       w->set_outcome(wait_outcome::done);
@@ -58,16 +58,20 @@ work_list semaphore_base::serve_permits() noexcept {
   return woken;
 }
 
-void semaphore_base::release_and_serve(std::size_t count, bool owner) noexcept {
-  take_in(count);
-  if (waiting_.empty()) return mutex_.unlock(owner);
-  work_list woken = serve_permits();
-  mutex_.unlock(owner);
+void semaphore_base::release_and_serve(std::size_t count) noexcept {
+  work_list woken;
+  {
+    const section lock(*this);
+    const std::size_t returned = std::min(count, maximum_ - free());
+    total_ -= count - returned;
+    set_free(free() + returned);
+    woken = serve_permits();
+  }
   wake_all(woken);
 }
 
 void semaphore_base::forget_held(std::size_t count) noexcept {
-  const biased_lock lock(mutex_);
+  const section lock(*this);
   has_other_sources_ = true;
   total_ -= count;
 }

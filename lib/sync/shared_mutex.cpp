@@ -12,9 +12,14 @@ constinit const wait_operation::kind shared_mutex::exclusive_kind =
 constinit const wait_operation::kind shared_mutex::shared_kind =
     synchronizer_waiter::kind_of("lock_shared", "shared_mutex");
 
-bool shared_mutex::try_lock_among_threads(std::size_t count, caller caller) noexcept {
-  const detail::biased_lock lock(mutex_);
-  return take_for(count, caller);
+bool shared_mutex::take(std::size_t count, caller by) noexcept {
+  using attempt = detail::state_lock::attempt;
+  if (const attempt taken = take_quickly(count, by); taken != attempt::unknown)
+    return taken == attempt::done;
+  const section lock(*this);
+  if (!try_take(count)) return false;
+  note_holder(count, {id_of(by), by.where, about_now(by)});
+  return true;
 }
 
 void shared_mutex::grant(synchronizer_waiter& w) noexcept {
@@ -23,17 +28,17 @@ void shared_mutex::grant(synchronizer_waiter& w) noexcept {
 }
 
 void shared_mutex::append_state_to(std::string& text) const {
-  if (free_ == 0) {
+  if (free() == 0) {
     writer_.append_to(text, time_of_waiting());
-  } else if (free_ < everything) {
-    detail::append_text(text, " (", everything - free_, " shared)");
+  } else if (free() < everything) {
+    detail::append_text(text, " (", everything - free(), " shared)");
   }
 }
 
 // A reader waits for the writer that holds the lock or, if readers hold it, for a waiting writer.
 // A writer waits for everyone who holds the lock.
 void shared_mutex::inspect(const synchronizer_waiter& w, wait_target& target) const {
-  if (free_ == 0) {
+  if (free() == 0) {
     target.certain = !w.is_limited();
     writer_.inspect(target, time_of_waiting());
   } else if (w.request() == everything) {

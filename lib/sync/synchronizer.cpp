@@ -33,15 +33,19 @@ synchronizer::~synchronizer() {
 
 // ---------------------------------------------------------------------------------- the wait queue
 
+void synchronizer::add_to_dumps() noexcept {
+  // Two threads may both get here; the second add() has no effect.
+  registration_.add();  // not under the lock, because a dump takes the two in the other order
+  registered_.store(true, std::memory_order_relaxed);
+}
+
 bool synchronizer::begin(synchronizer_waiter& w) noexcept {
   if (!registered_.load(std::memory_order_relaxed) && !(omits_tasks_ && w.waiting_task())) {
-    // Two threads may both get here; the second add() has no effect.
-    registration_.add();  // not under the lock, because a dump takes the two in the other order
-    registered_.store(true, std::memory_order_relaxed);
+    add_to_dumps();
   }
   work_list woken;
   {
-    const detail::biased_lock lock(mutex_);
+    const section lock(*this);
     const wait_outcome closed = outcome_if_closed(w);
     if (closed == wait_outcome::waiting && !can_serve_now(w)) {
       waiting_.push_back(w);
@@ -83,20 +87,25 @@ work_list synchronizer::serve() noexcept {
 }
 
 work_list synchronizer::end_all(wait_outcome outcome) noexcept {
-  const scheduler* const here = scheduler::current();
+  scheduler* const here = scheduler::current();
+  work_list ready;  // on this thread's scheduler
   work_list woken;
-  while (synchronizer_waiter* const w = waiting_.first()) {
-    if (w->claim()) {
+  synchronizer_waiter* following = nullptr;
+  for (synchronizer_waiter* w = waiting_.take_all(); w; w = following) {
+    following = waiting_.after(*w);
+    __builtin_prefetch(following);  // of another coroutine, which may be in no cache
+    if (w->claim()) [[likely]] {
       w->outcome_ = outcome;
-      wake_later(*w, here, woken);
+      (here && w->get_scheduler() == here ? ready : woken).push_back(*w);
     }
-    waiting_.remove_first();
+    waiting_.forget(*w);
   }
+  if (here) here->post_all(ready);
   return woken;
 }
 
 bool synchronizer::is_consistent() const noexcept {
-  const detail::biased_lock lock(mutex_);
+  const section lock(*this);
   for (const synchronizer_waiter* w = waiting_.first(); w; w = waiting_.after(*w)) {
     if (is_ready(*w) || outcome_if_closed(*w) != wait_outcome::waiting) return false;
     if (order_ == order::first_in_first_out) break;
@@ -109,7 +118,7 @@ bool synchronizer::remove(synchronizer_waiter& w, work_list& woken) noexcept {
   // acquire: pairs with waiter_list::remove(). After the wait, the object may be gone.
   if (!w.linked_.load(std::memory_order_acquire)) return false;
   synchronizer& self = w.object_;
-  const detail::biased_lock lock(self.mutex_);
+  const section lock(self);
   if (!w.linked_.load(std::memory_order_relaxed)) return false;
   // Only the first operation blocks others, and only in a first-in, first-out primitive.
   const bool was_first = self.waiting_.first() == &w;
@@ -155,7 +164,7 @@ void synchronizer::append_name_to(std::string& text) const {
 
 void synchronizer::append_to(std::string& text) const {
   append_name_to(text);
-  const detail::biased_lock lock(mutex_);
+  const section lock(*this);
   append_state_to(text);
 }
 
@@ -163,7 +172,7 @@ void synchronizer::describe_wait(const synchronizer_waiter& w, wait_target& targ
   target.type = registration_.type();
   target.name = name_;
   target.asked = requested(w);
-  const detail::biased_lock lock(mutex_);
+  const section lock(*this);
   if (w.linked_.load(std::memory_order_relaxed)) inspect(w, target);
 }
 
@@ -173,7 +182,7 @@ bool synchronizer::report(const void* object, detail::live_object::access how,
   if (how == detail::live_object::access::for_trace) return false;
   const bool owner_only = how == detail::live_object::access::as_owner;
   for (bool listed = false; !listed;) {
-    if (owner_only && !self.mutex_.try_lock_as_owner()) return false;
+    if (owner_only && !self.mutex_.try_lock_cheaply()) return false;
     const bool owner = owner_only || self.mutex_.lock();
     const std::size_t count = self.waiting_.size();
     listed = count <= state.waiting.capacity();
@@ -181,7 +190,7 @@ bool synchronizer::report(const void* object, detail::live_object::access how,
          w = self.waiting_.after(*w)) {
       state.waiting.push_back(w->operation());
     }
-    self.mutex_.unlock(owner);
+    self.mutex_.unlock(owner, !self.waiting_.empty());
     if (!listed) state.waiting.reserve(count + count / 2);  // not under the lock
   }
   state.name = self.name_;

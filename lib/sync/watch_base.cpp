@@ -17,7 +17,7 @@ watch_base::~watch_base() LEAT_NO_ANALYSIS {
 bool watch_base::close() noexcept {
   work_list woken;
   {
-    const biased_lock lock(mutex_);
+    const lock_type lock(mutex_);
     if (closed_) return false;
     closed_ = true;
     woken = end_all(wait_outcome::closed);

@@ -172,6 +172,7 @@ void detail::print_exception_in_flight() noexcept {
 }
 thread_local const char* detail::assertion_note = nullptr;
 std::string detail::to_text(const waiting_operation&) { return "operation"; }
+std::string detail::to_text(const wait_target::hold&, std::string_view) { return ", held"; }
 std::string detail::limit_text(const limit_end&) { return ""; }
 
 void detail::foreign_awaitable_destroyed(const wait_operation&, const task_context&) noexcept {

@@ -7,6 +7,7 @@
 #include "leat/async/task.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/base/internal/parker.hpp"
+#include "leat/sync/synchronizer.hpp"
 #include "model/model.hpp"
 
 namespace model {
@@ -79,6 +80,32 @@ class driven_scheduler final : public leat::scheduler_driver {
   bool woken_ = false;
   std::atomic<unsigned> work_{0};
 };
+
+/// A scheduler that a thread runs turn by turn, and then ends with its tasks.
+class ending_scheduler final : public leat::scheduler_driver {
+ public:
+  void turn() {
+    while (run_ready(100)) {
+    }
+  }
+  void end() { end_tasks("scheduler"); }
+
+  [[nodiscard]] leat::time_point now() const noexcept override { return {}; }
+  void work_started() noexcept override {}
+  void work_finished() noexcept override {}
+
+ private:
+  void wake() noexcept override { wakes_.fetch_add(1, std::memory_order_relaxed); }
+  void arm(leat::time_point) noexcept override {}
+
+  std::atomic<unsigned> wakes_{0};
+};
+
+/// Begins half of the schedules as if an operation had waited on the primitive before. The first
+/// wait takes a longer path.
+inline void may_have_waited(leat::synchronizer& s) {
+  if (rl::rand(2) == 1) s.registered_.store(true, std::memory_order_relaxed);
+}
 
 /// A program whose first thread drives a scheduler with tasks.
 class driven_program : public program {

@@ -11,25 +11,6 @@ namespace scheduler_end_model {
 using model::item;
 using queue = leat::fifo_queue<item>;
 
-class ending_scheduler final : public leat::scheduler_driver {
- public:
-  void turn() {
-    while (run_ready(100)) {
-    }
-  }
-  void end() { end_tasks("scheduler"); }
-
-  [[nodiscard]] leat::time_point now() const noexcept override { return {}; }
-  void work_started() noexcept override {}
-  void work_finished() noexcept override {}
-
- private:
-  void wake() noexcept override { wakes_.fetch_add(1, std::memory_order_relaxed); }
-  void arm(leat::time_point) noexcept override {}
-
-  std::atomic<unsigned> wakes_{0};
-};
-
 leat::task<void> pop_one(queue& q, model::ledger& ledger) {
   try {
     if (const auto it = co_await q.pop()) ledger.took(0, *it);
@@ -82,7 +63,7 @@ class ended final : public model::program {
   queue never_{1};
   model::ledger ledger_;
   leat::task_group group_{"group"};
-  std::unique_ptr<ending_scheduler> scheduler_ = std::make_unique<ending_scheduler>();
+  std::unique_ptr<model::ending_scheduler> scheduler_ = std::make_unique<model::ending_scheduler>();
 };
 
 using model::make;

@@ -443,15 +443,15 @@ class Waiting:
         return f'{self.operation}, at {self.at}, {self.lasted}'
 
 
-NAME_FLAG = 1 << 63  # task_context::name_flag
-LOCALS_FLAG = 1 << 62  # task_context::locals_flag
+NAME_FLAG = 1  # task_context::name_flag
+LOCALS_FLAG = 2  # task_context::locals_flag
 
 
 class Task:
     def __init__(self, context):
         self.context = context
         index = int(context['index_'])
-        self.id = (int(context['scope_'].dereference()['number_']), index & ~(NAME_FLAG | LOCALS_FLAG))
+        self.id = (int(context['scope_'].dereference()['number_']), index >> 2)
         self.scheduler = context['scheduler_'].dereference()
         # A pointer to the values of task-locals, if there are any, comes before the name.
         name_at = int(context.address) + context.type.sizeof + (8 if index & LOCALS_FLAG else 0)

@@ -64,7 +64,8 @@ class task_context : private work_item {
   [[nodiscard]] inline wait_operation* waiting() const noexcept;  // in wait_operation.hpp
 
   /// Returns true if the task was asked to stop. Thread safety: thread-safe.
-  [[nodiscard]] inline bool stop_requested() const noexcept;  // in task_scope.hpp
+  [[nodiscard, gnu::always_inline]] inline bool stop_requested()
+      const noexcept;  // in task_scope.hpp
 
  private:
   friend class scheduler_driver;
@@ -88,13 +89,13 @@ class task_context : private work_item {
 
   // Few tasks inherit values of task-locals or have a name. These follow the context in its memory:
   // a pointer to the values, which the context shares, then the name, ended by a zero.
-  static constexpr std::uint64_t name_flag = std::uint64_t{1} << 63;
-  static constexpr std::uint64_t locals_flag = std::uint64_t{1} << 62;
+  static constexpr std::uint64_t name_flag = 1;
+  static constexpr std::uint64_t locals_flag = 2;
   [[nodiscard]] static std::size_t size_with(bool locals, std::string_view name) noexcept {
     return sizeof(task_context) + (locals ? sizeof(detail::task_local_node*) : 0) +
            (name.empty() ? 0 : name.size() + 1);
   }
-  [[nodiscard]] std::uint64_t index() const noexcept { return index_ & ~(name_flag | locals_flag); }
+  [[nodiscard]] std::uint64_t index() const noexcept { return index_ >> 2; }
   [[nodiscard]] bool has_name() const noexcept { return (index_ & name_flag) != 0; }
   [[nodiscard]] bool has_locals() const noexcept { return (index_ & locals_flag) != 0; }
   [[nodiscard]] const char* name_memory() const noexcept {
@@ -120,7 +121,7 @@ class task_context : private work_item {
     memory[name.size()] = 0;
   }
   static void free(task_context& c) noexcept {
-    if ((c.index_ >> 62) != 0) [[unlikely]]  // the flags
+    if ((c.index_ & (name_flag | locals_flag)) != 0) [[unlikely]]
       return free_with_tail(c);
     detail::free_frame(&c, sizeof(task_context));
   }
@@ -128,7 +129,7 @@ class task_context : private work_item {
 
   scheduler* scheduler_;
   task_scope* scope_;
-  std::uint64_t index_ = 0;  // set by the scope when it takes the task in, and the name_flag
+  std::uint64_t index_ = 0;  // the flags, and above them the number that the scope sets
   // The end of the chain of awaiting tasks. Null while the outermost one, at its end, destroys its
   // frame.
   detail::promise_base* innermost_ = nullptr;

@@ -76,9 +76,10 @@ class task_scope {
   [[nodiscard]] std::size_t live_tasks() const noexcept;
 
   /// Returns true after a stop request.
-  [[nodiscard]] bool stop_requested() const noexcept {
-    // acquire: who sees the request sees what was done before it was made.
-    return stopped_.load(std::memory_order_acquire);
+  [[nodiscard, gnu::always_inline]] bool stop_requested() const noexcept {
+    // acquire: who sees the request sees what was done before it was made. Only then: an acquire
+    // load makes the compiler read again what it has in registers.
+    return stopped_.load(std::memory_order_relaxed) && stopped_.load(std::memory_order_acquire);
   }
   /// Returns the token that a stop request stops, for code that accepts a std::stop_token.
   /// Errors: std::bad_alloc. Cost: the first call of a scope allocates.

@@ -106,6 +106,16 @@ class wait_operation : public work_item {
     begin_wait();
   }
 
+  /// Like begin_wait(&c, h). `now`: the turn_time().
+  void begin_wait_in(task_context& c, std::coroutine_handle<> h, time_point now) noexcept {
+    context_ = &c;
+    scheduler_ = &c.get_scheduler();
+    continuation_ = h.address();
+    since_ = now;
+    run_ = &wait_operation::resume;
+    c.set_waiting(this);
+  }
+
   /// Undoes begin_wait(c, h), for an operation that completed immediately.
   void abandon_wait() noexcept { end_wait(); }
 

@@ -211,7 +211,7 @@ class broadcast final : public detail::broadcast_base {
     [[nodiscard]] bool try_complete(caller) noexcept {
       broadcast& b = *this->object;
       in_progress.begin(*receiver);
-      const detail::biased_lock lock(b.mutex_);
+      const lock_type lock(b.mutex_);
       return b.has_value_for(*receiver);
     }
     [[nodiscard]] std::optional<item> result(wait_outcome o) {
@@ -227,19 +227,20 @@ class broadcast final : public detail::broadcast_base {
 
   [[nodiscard]] std::optional<item> read(detail::broadcast_position& r) {
     std::optional<item> received;
-    work_list woken;
+    work_item* woken = nullptr;
     {
-      const detail::biased_lock lock(mutex_);
+      const lock_type lock(mutex_);
       const std::size_t slot = slot_for(r);
+      const std::uint64_t lost = missed(r);
       T& value = values_[slot].value;
       if (is_last_reader(slot)) {
-        received.emplace(item{std::move(value), missed(r)});
+        received.emplace(item{std::move(value), lost});
       } else {
-        received.emplace(item{std::as_const(value), missed(r)});
+        received.emplace(item{std::as_const(value), lost});
       }
-      woken = advance(r);
+      woken = advance(r, slot, lost);
     }
-    wake_all(woken);
+    if (woken) wake_from(woken);
     return received;
   }
 
@@ -248,16 +249,16 @@ class broadcast final : public detail::broadcast_base {
     leave(r);
     for (bool more = true; more;) {
       std::optional<T> value;
-      work_list woken;
+      work_item* woken = nullptr;
       {
-        const detail::biased_lock lock(mutex_);
+        const lock_type lock(mutex_);
         std::size_t slot = 0;
         more = has_read_value(slot);
         if (!more) break;
         value.emplace(std::move(values_[slot].value));
         woken = remove_oldest();
       }
-      wake_all(woken);
+      if (woken) wake_from(woken);
     }
   }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <source_location>
 #include <string>
@@ -9,7 +8,7 @@
 
 #include <asio/async_result.hpp>
 
-#include "leat/sync/synchronizer.hpp"
+#include "leat/sync/detail/state_synchronizer.hpp"
 
 namespace leat {
 
@@ -27,26 +26,28 @@ namespace leat {
 ///
 /// Thread safety: thread-safe. A waiting task resumes on its own scheduler, never inside set().
 /// Cost: set() takes O(1) for each waiting operation, all others O(1). No allocation.
-class event final : public synchronizer {
+class event final : public detail::state_synchronizer {
  public:
   /// Creates an event that is not set. `name` appears in messages and dumps.
   explicit event(std::string name = {}) noexcept
-      : synchronizer("event", order::as_ready, std::move(name)) {}
+      : state_synchronizer("event", order::as_ready, std::move(name), 0) {}
   ~event() override { unregister(); }
 
   /// Sets the event and wakes all operations that wait.
-  void set() noexcept;
+  void set() noexcept {
+    if (!state().set(1)) set_and_wake();
+  }
   /// Resets the event: later waits wait for the next set().
   void reset() noexcept {
-    const detail::biased_lock lock(mutex_);
-    set_.store(false, std::memory_order_relaxed);
+    if (state().set(0)) [[likely]]
+      return;
+    const section lock(*this);
+    state().set_number(0);
   }
   /// Returns true if the event is set. The call of set() may not have returned: only a wait permits
   /// to destroy the event.
   [[nodiscard]] bool is_set() const noexcept {
-    // acquire: sees what was done before set(). Without the lock, because a wait that finds the
-    // event not set looks again under the lock.
-    return set_.load(std::memory_order_acquire);
+    return state().number() != 0;  // sees what was done before set()
   }
 
   /// Waits until the event is set.
@@ -71,12 +72,17 @@ class event final : public synchronizer {
     static const wait_operation::kind wait_kind;
 
     [[nodiscard]] static std::size_t request() noexcept { return 1; }
-    // Takes the lock: set() has then released it, and the waiter may destroy the event.
     [[nodiscard]] bool try_complete(caller) const noexcept {
-      event& e = *object;
+      const event& e = *object;
       if (!e.is_set()) return false;
-      const detail::biased_lock lock(e.mutex_);
+      const section lock(e);  // set() may be inside, and the waiter may destroy the event
       return e.is_set();
+    }
+    [[nodiscard, gnu::always_inline]] bool try_quickly(caller) const noexcept {
+      return object->state().is_simply(1);
+    }
+    [[gnu::always_inline]] static bool enqueue_quickly(synchronizer_waiter& w) noexcept {
+      return object_of(w).state_synchronizer::enqueue_quickly(w, 1);
     }
     static void result(wait_outcome) noexcept {}
     static void undo(waiter&) noexcept {}
@@ -84,13 +90,13 @@ class event final : public synchronizer {
 
   [[nodiscard]] bool is_ready(const synchronizer_waiter&) const noexcept override
       LEAT_REQUIRES(mutex_) {
-    return set_.load(std::memory_order_relaxed);
+    return is_set();
   }
   void grant(synchronizer_waiter&) noexcept override LEAT_REQUIRES(mutex_) {}
   void append_state_to(std::string& text) const override LEAT_REQUIRES(mutex_);
   void inspect(const synchronizer_waiter&, wait_target&) const override LEAT_REQUIRES(mutex_) {}
 
-  std::atomic<bool> set_{false};  // changes under the lock
+  [[gnu::noinline]] void set_and_wake() noexcept;
 };
 
 }  // namespace leat

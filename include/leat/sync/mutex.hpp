@@ -36,16 +36,32 @@ namespace leat {
 class mutex final : public detail::semaphore_base {
  public:
   /// The lock of a mutex. Movable; the destructor unlocks, on any thread.
-  class [[nodiscard]] guard : public detail::semaphore_base::guard_base {
+  class [[nodiscard]] guard {
    public:
     /// Creates a guard that holds nothing.
     guard() = default;
+    guard(guard&& other) noexcept : mutex_(std::exchange(other.mutex_, nullptr)) {}
+    guard& operator=(guard&& other) noexcept {
+      guard moved(std::move(other));
+      std::swap(mutex_, moved.mutex_);
+      return *this;
+    }
+    ~guard() {
+      if (mutex_) mutex_->unlock();
+    }
+
+    /// Returns true if it holds the lock. A temporary holds it only until the end of its
+    /// expression: to keep it, write `if (auto guard = m.try_lock())`.
+    [[nodiscard]] explicit operator bool() const noexcept { return mutex_ != nullptr; }
     /// Unlocks the mutex now. Has no effect if it does not hold the lock.
-    void unlock() noexcept { give_back(); }
+    void unlock() noexcept {
+      if (mutex_) std::exchange(mutex_, nullptr)->unlock();
+    }
 
    private:
     friend class mutex;
-    explicit guard(mutex& m) noexcept : guard_base(m, 1) {}
+    explicit guard(mutex& m) noexcept : mutex_(&m) {}
+    mutex* mutex_ = nullptr;
   };
 
   /// Creates an unlocked mutex. `name` appears in messages and dumps.
@@ -67,7 +83,7 @@ class mutex final : public detail::semaphore_base {
   /// Locks the mutex without waiting. Returns a guard that holds nothing if the mutex is locked.
   [[nodiscard]] guard try_lock(
       std::source_location where = std::source_location::current()) noexcept {
-    if (!lock_operation::try_lock(*this, {scheduler::current_task(), where})) return {};
+    if (!take({scheduler::current_task(), where})) return {};
     return guard(*this);
   }
 
@@ -80,36 +96,39 @@ class mutex final : public detail::semaphore_base {
   }
 
   /// Returns true while the mutex is locked, or about to be locked by a waiting operation.
-  [[nodiscard]] bool is_locked() const noexcept {
-    const detail::biased_lock lock(mutex_);
-    return free_ == 0;
-  }
+  [[nodiscard]] bool is_locked() const noexcept { return free() == 0; }
 
  private:
   struct lock_operation : synchronizer_operation<mutex> {
     static const wait_operation::kind wait_kind;
 
     [[nodiscard]] static std::size_t request() noexcept { return 1; }
-    [[nodiscard]] bool try_complete(caller c) const noexcept { return try_lock(*object, c); }
-    // Not inlined, so that `caller` is passed in registers: g++ would copy it through memory.
-    [[nodiscard, gnu::noinline]] static bool try_lock(mutex& m,
-                                                      caller caller) noexcept LEAT_NO_ANALYSIS {
-      if (!m.mutex_.try_lock_as_owner()) [[unlikely]]
-        return m.try_lock_among_threads(caller);
-      const bool taken = m.take_for(caller);
-      m.mutex_.unlock(true);
-      return taken;
+    [[nodiscard]] bool try_complete(caller c) const noexcept { return object->take(c); }
+    [[nodiscard, gnu::always_inline]] bool try_quickly(caller c) const noexcept {
+      return object->take_quickly(c) == detail::state_lock::attempt::done;
+    }
+    [[gnu::always_inline]] static bool enqueue_quickly(synchronizer_waiter& w) noexcept {
+      return object_of(w).state_synchronizer::enqueue_quickly(w, 1);
     }
     [[nodiscard]] guard result(wait_outcome) const noexcept { return guard(*object); }
-    void undo(waiter&) const noexcept { object->release_held(1); }
+    void undo(waiter&) const noexcept { object->unlock(); }
   };
 
-  bool take_for(caller caller) noexcept LEAT_REQUIRES(mutex_) {
-    if (!try_take(1)) return false;
-    holder_ = {id_of(caller), caller.where, about_now(caller)};
-    return true;
+  [[nodiscard, gnu::always_inline]] detail::state_lock::attempt take_quickly(caller by) noexcept
+      LEAT_NO_ANALYSIS {
+    const detail::state_lock::attempt taken = state().take_one();
+    if (taken == detail::state_lock::attempt::done) [[likely]] {
+      holder_ = {id_of(by), by.where, about_now(by)};
+      state().leave();
+    }
+    return taken;
   }
-  bool try_lock_among_threads(caller caller) noexcept;
+  [[nodiscard]] bool take(caller by) noexcept;
+  void unlock() noexcept {
+    if (!state().give_one()) [[unlikely]]
+      hand_over();
+  }
+  [[gnu::noinline]] void hand_over() noexcept;
   void grant(synchronizer_waiter& w) noexcept override LEAT_REQUIRES(mutex_);
   void append_state_to(std::string& text) const override LEAT_REQUIRES(mutex_);
   void inspect(const synchronizer_waiter& w, wait_target& target) const override

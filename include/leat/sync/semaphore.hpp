@@ -29,7 +29,7 @@ namespace leat {
 /// Thread safety: thread-safe. A waiting task resumes on its own scheduler, never inside the call
 /// that released the permits.
 /// Cost: O(1), without an allocation. The first wait on a semaphore adds it to the list for dumps.
-/// While one thread uses the semaphore, its operations execute no atomic instruction.
+/// An operation that need not wait executes two atomic instructions, one of them in the guard.
 class semaphore final : public detail::semaphore_base {
  public:
   /// Permits that a task holds. Movable; the destructor returns them, on any thread.
@@ -55,7 +55,8 @@ class semaphore final : public detail::semaphore_base {
   explicit semaphore(std::size_t permits, std::string name = {})
       : semaphore(permits, permits, std::move(name)) {}
 
-  /// Creates a semaphore with `permits` free permits, of which there can be `maximum`.
+  /// Creates a semaphore with `permits` free permits, of which there can be `maximum`, but no more
+  /// than 2^60 - 1.
   /// Errors: invalid_argument if `maximum` is 0 or less than `permits`.
   semaphore(std::size_t permits, std::size_t maximum, std::string name = {});
   ~semaphore() override {
@@ -111,15 +112,12 @@ class semaphore final : public detail::semaphore_base {
   bool close() noexcept;
 
   /// Returns the number of free permits.
-  [[nodiscard]] std::size_t available() const noexcept {
-    const detail::biased_lock lock(mutex_);
-    return free_;
-  }
+  [[nodiscard]] std::size_t available() const noexcept { return free(); }
   /// Returns the largest number of permits that there can be.
   [[nodiscard]] std::size_t maximum() const noexcept { return maximum_; }
   /// Returns true after close().
   [[nodiscard]] bool is_closed() const noexcept {
-    const detail::biased_lock lock(mutex_);
+    const section lock(*this);
     return closed_;
   }
 
@@ -132,17 +130,12 @@ class semaphore final : public detail::semaphore_base {
         s.throw_impossible(n);
     }
     [[nodiscard]] std::size_t request() const noexcept { return permits; }
-    [[nodiscard]] bool try_complete(caller c) const noexcept {
-      return try_acquire(*object, permits, c);
+    [[nodiscard]] bool try_complete(caller c) const noexcept { return object->take(permits, c); }
+    [[nodiscard, gnu::always_inline]] bool try_quickly(caller c) const noexcept {
+      return object->take_quickly(permits, c) == detail::state_lock::attempt::done;
     }
-    // Not inlined, so that `caller` is passed in registers: g++ would copy it through memory.
-    [[nodiscard, gnu::noinline]] static bool try_acquire(semaphore& s, std::size_t permits,
-                                                         caller caller) noexcept LEAT_NO_ANALYSIS {
-      if (!s.mutex_.try_lock_as_owner()) [[unlikely]]
-        return s.try_acquire_among_threads(permits, caller);
-      const bool taken = s.take_for(permits, caller);
-      s.mutex_.unlock(true);
-      return taken;
+    [[gnu::always_inline]] static bool enqueue_quickly(synchronizer_waiter& w) noexcept {
+      return object_of(w).state_synchronizer::enqueue_quickly(w, w.request());
     }
     [[nodiscard]] guard result(wait_outcome o) const noexcept {
       return o == wait_outcome::done ? guard(*object, permits) : guard();
@@ -153,12 +146,17 @@ class semaphore final : public detail::semaphore_base {
   };
 
   [[noreturn, gnu::cold]] void throw_impossible(std::size_t count) const;
-  bool take_for(std::size_t count, caller caller) noexcept LEAT_REQUIRES(mutex_) {
-    if (!try_take(count)) return false;
-    holders_.remember(id_of(caller));
-    return true;
+  [[nodiscard, gnu::always_inline]] detail::state_lock::attempt take_quickly(
+      std::size_t count, caller by) noexcept LEAT_NO_ANALYSIS {
+    detail::state_lock::word left = 0;
+    const detail::state_lock::attempt taken = state().take(count, left);
+    if (taken == detail::state_lock::attempt::done) [[likely]] {
+      holders_.remember(id_of(by));
+      state().leave(left);
+    }
+    return taken;
   }
-  bool try_acquire_among_threads(std::size_t count, caller caller) noexcept;
+  [[nodiscard]] bool take(std::size_t count, caller by) noexcept;
   void grant(synchronizer_waiter& w) noexcept override LEAT_REQUIRES(mutex_);
   void append_state_to(std::string& text) const override LEAT_REQUIRES(mutex_);
   void inspect(const synchronizer_waiter& w, wait_target& target) const override

@@ -62,7 +62,7 @@ class shared_mutex final : public detail::semaphore_base {
   explicit shared_mutex(std::string name = {}) noexcept
       : semaphore_base("shared_mutex", everything, everything, std::move(name)) {}
   ~shared_mutex() override LEAT_NO_ANALYSIS {
-    check_unheld(free_ == 0 ? &writer_ : nullptr);
+    check_unheld(free() == 0 ? &writer_ : nullptr);
     unregister();
   }
 
@@ -124,15 +124,15 @@ class shared_mutex final : public detail::semaphore_base {
         Count == 1 ? shared_kind : exclusive_kind;
 
     [[nodiscard]] static std::size_t request() noexcept { return Count; }
-    [[nodiscard]] bool try_complete(caller c) const noexcept { return try_lock(*this->object, c); }
-    // Not inlined, so that `caller` is passed in registers: g++ would copy it through memory.
-    [[nodiscard, gnu::noinline]] static bool try_lock(shared_mutex& m,
-                                                      caller caller) noexcept LEAT_NO_ANALYSIS {
-      if (!m.mutex_.try_lock_as_owner()) [[unlikely]]
-        return m.try_lock_among_threads(Count, caller);
-      const bool taken = m.take_for(Count, caller);
-      m.mutex_.unlock(true);
-      return taken;
+    [[nodiscard]] bool try_complete(caller c) const noexcept {
+      return this->object->take(Count, c);
+    }
+    [[nodiscard]] bool try_quickly(caller c) const noexcept {
+      return this->object->take_quickly(Count, c) == detail::state_lock::attempt::done;
+    }
+    [[gnu::always_inline]] static bool enqueue_quickly(synchronizer_waiter& w) noexcept {
+      using operation = synchronizer_operation<shared_mutex>;
+      return operation::object_of(w).state_synchronizer::enqueue_quickly(w, Count);
     }
     [[nodiscard]] Guard result(wait_outcome) const noexcept { return Guard(*this->object); }
     void undo(waiter&) const noexcept { this->object->release_held(Count); }
@@ -140,17 +140,21 @@ class shared_mutex final : public detail::semaphore_base {
 
   template <std::size_t Count, class Guard>
   Guard try_once(const std::source_location& where) noexcept {
-    using once = lock_operation<Count, Guard>;
-    if (!once::try_lock(*this, {scheduler::current_task(), where})) return {};
+    if (!take(Count, {scheduler::current_task(), where})) return {};
     return Guard(*this);
   }
 
-  bool take_for(std::size_t count, caller caller) noexcept LEAT_REQUIRES(mutex_) {
-    if (!try_take(count)) return false;
-    note_holder(count, {id_of(caller), caller.where, about_now(caller)});
-    return true;
+  [[nodiscard]] detail::state_lock::attempt take_quickly(std::size_t count,
+                                                         caller by) noexcept LEAT_NO_ANALYSIS {
+    detail::state_lock::word left = 0;
+    const detail::state_lock::attempt taken = state().take(count, left);
+    if (taken == detail::state_lock::attempt::done) [[likely]] {
+      note_holder(count, {id_of(by), by.where, about_now(by)});
+      state().leave(left);
+    }
+    return taken;
   }
-  bool try_lock_among_threads(std::size_t count, caller caller) noexcept;
+  [[nodiscard]] bool take(std::size_t count, caller by) noexcept;
   void note_holder(std::size_t count, const detail::lock_holder& h) noexcept LEAT_REQUIRES(mutex_) {
     if (count == everything) {
       writer_ = h;

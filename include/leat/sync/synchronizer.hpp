@@ -10,10 +10,14 @@
 #include "leat/async/scheduler/work_item.hpp"
 #include "leat/async/wait_target.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/base/internal/biased_mutex.hpp"
+#include "leat/sync/detail/synchronizer_mutex.hpp"
 #include "leat/sync/synchronizer_waiter.hpp"
 
 namespace leat {
+
+namespace detail {
+class state_synchronizer;
+}  // namespace detail
 
 /// The base of all primitives: their lock, their wait queue, their name and their entry in a dump.
 ///
@@ -42,7 +46,7 @@ class synchronizer {
 
   /// Returns the number of operations that wait. Thread safety: thread-safe.
   [[nodiscard]] std::size_t waiting_count() const noexcept {
-    const detail::biased_lock lock(mutex_);
+    const section lock(*this);
     return waiting_.size();
   }
 
@@ -91,7 +95,7 @@ class synchronizer {
 
   // -- For the primitives.
 
-  using lock_type = detail::biased_lock;  ///< `const lock_type lock(mutex_);`
+  using lock_type = detail::biased_section;  ///< `const lock_type lock(mutex_);`
 
   /// Serves the waiting operations that are ready, in their order. Wakes those on the scheduler of
   /// this thread; wake the result after releasing the lock.
@@ -135,13 +139,38 @@ class synchronizer {
   /// Appends "mutex 'index'".
   void append_name_to(std::string& text) const;
 
-  mutable detail::biased_mutex mutex_;  ///< guards the state of the primitive and `waiting_`
+  mutable detail::synchronizer_mutex mutex_;  ///< guards the state of the primitive and `waiting_`
   waiter_list<synchronizer_waiter> waiting_ LEAT_GUARDED_BY(mutex_);  ///< the wait queue
 
  private:
+  friend class detail::state_synchronizer;
   friend class synchronizer_waiter;
   template <class Object>
   friend struct synchronizer_operation;
+
+  // For detail::state_synchronizer.
+  synchronizer(const char* type, order o, std::string name,
+               detail::state_lock::word number) noexcept
+      : mutex_(number),
+        order_(o),
+        registration_(this, type, &synchronizer::report),
+        name_(std::move(name)) {}
+
+  // Holds the lock of any primitive for a scope.
+  class LEAT_SCOPED_CAPABILITY section {
+   public:
+    explicit section(const synchronizer& s) noexcept LEAT_ACQUIRE(s.mutex_)
+        : synchronizer_(s), as_owner_(s.mutex_.lock()) {}
+    ~section() LEAT_RELEASE() LEAT_NO_ANALYSIS {
+      synchronizer_.mutex_.unlock(as_owner_, !synchronizer_.waiting_.empty());
+    }
+    section(const section&) = delete;
+    section& operator=(const section&) = delete;
+
+   private:
+    const synchronizer& synchronizer_;
+    const bool as_owner_;
+  };
 
   // Starts an operation that could not complete immediately: serves it, or adds it to the waiting
   // ones. Returns true if it ended without a wait.
@@ -152,6 +181,7 @@ class synchronizer {
   // Like cancel(), but does not wake it, because its coroutine or thread no longer waits.
   static bool abandon(synchronizer_waiter& w) noexcept;
 
+  [[gnu::cold]] void add_to_dumps() noexcept;
   [[nodiscard]] bool can_serve_now(const synchronizer_waiter& w) const noexcept
       LEAT_REQUIRES(mutex_) {
     return (order_ == order::as_ready || waiting_.empty()) && is_ready(w);

@@ -11,6 +11,9 @@
 namespace leat {
 
 class synchronizer;
+namespace detail {
+class state_synchronizer;
+}  // namespace detail
 
 /// The wait of an operation on a synchronizer, such as the acquire of a semaphore.
 class synchronizer_waiter : public waiter {
@@ -44,9 +47,11 @@ class synchronizer_waiter : public waiter {
 
  private:
   friend class synchronizer;
+  friend class detail::state_synchronizer;
   template <class Object>
   friend struct synchronizer_operation;
 
+  [[nodiscard]] bool waits_in_task() const noexcept { return context_ != nullptr; }
   static void cancel(wait_operation& w) noexcept;
   static void describe(const wait_operation& w, std::ostream& out);
   static void inspect(const wait_operation& w, wait_target& target);
@@ -79,6 +84,11 @@ struct synchronizer_operation {
   static bool withdraw(synchronizer_waiter& w) noexcept;
 
   Object* object;  ///< on which it works
+
+ protected:
+  [[nodiscard]] static Object& object_of(const synchronizer_waiter& w) noexcept {
+    return static_cast<Object&>(w.object_);
+  }
 };
 
 }  // namespace leat

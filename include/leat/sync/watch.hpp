@@ -66,7 +66,7 @@ class watch final : public detail::watch_base {
   bool set(T value) noexcept {
     work_list woken;
     {
-      const detail::biased_lock lock(mutex_);
+      const lock_type lock(mutex_);
       if (closed_) return false;
       replace(value);
       woken = count_change();
@@ -87,7 +87,7 @@ class watch final : public detail::watch_base {
       std::invoke(change, next.value);
       work_list woken;
       {
-        const detail::biased_lock lock(mutex_);
+        const lock_type lock(mutex_);
         if (closed_) return false;
         if (version_ != next.version) continue;
         replace(next.value);
@@ -100,19 +100,19 @@ class watch final : public detail::watch_base {
 
   /// Returns a copy of the value. Errors: the exceptions of the copy.
   [[nodiscard]] T get() const {
-    const detail::biased_lock lock(mutex_);
+    const lock_type lock(mutex_);
     return value_;
   }
   /// Returns a copy of the value with its version. Errors: the exceptions of the copy.
   [[nodiscard]] state current() const {
-    const detail::biased_lock lock(mutex_);
+    const lock_type lock(mutex_);
     return {value_, version_};
   }
 
   class receiver;
   /// Returns a reader that has seen the present value. It must not outlive the watch.
   [[nodiscard]] receiver subscribe() noexcept {
-    const detail::biased_lock lock(mutex_);
+    const lock_type lock(mutex_);
     return receiver(*this, version_);
   }
 
@@ -130,7 +130,7 @@ class watch final : public detail::watch_base {
 
   /// Returns the latest value without waiting, or an empty optional if its version is `seen`.
   [[nodiscard]] std::optional<state> try_changed(std::uint64_t seen) const {
-    const detail::biased_lock lock(mutex_);
+    const lock_type lock(mutex_);
     if (version_ == seen) return std::nullopt;
     return state{value_, version_};
   }
@@ -171,7 +171,7 @@ class watch final : public detail::watch_base {
     [[nodiscard]] std::size_t request() const noexcept { return seen; }
     [[nodiscard]] bool try_complete(caller) const noexcept {
       watch& w = *this->object;
-      const detail::biased_lock lock(w.mutex_);
+      const lock_type lock(w.mutex_);
       if (w.version_ == seen) return false;
       w.expect_read();
       return true;
@@ -179,13 +179,13 @@ class watch final : public detail::watch_base {
     [[nodiscard]] std::optional<state> result(wait_outcome o) const {
       if (o != wait_outcome::done) return std::nullopt;
       watch& w = *this->object;
-      const detail::biased_lock lock(w.mutex_);
+      const lock_type lock(w.mutex_);
       w.finish_read();
       return state{w.value_, w.version_};
     }
     void undo(waiter&) const noexcept {
       watch& w = *this->object;
-      const detail::biased_lock lock(w.mutex_);
+      const lock_type lock(w.mutex_);
       w.finish_read();
     }
 

@@ -22,8 +22,20 @@ concept location_aware = requires(A& a, promise_base& p, std::coroutine_handle<>
 template <class A>
 struct bound_awaiter {
   A& operation;
-  [[gnu::always_inline]] bool await_ready() { return operation.await_ready(); }
-  auto await_suspend(std::coroutine_handle<> h) { return operation.await_suspend(h); }
+  [[gnu::always_inline]] bool await_ready() {
+    if constexpr (requires { operation.await_ready_in_task(); }) {
+      return operation.await_ready_in_task();
+    } else {
+      return operation.await_ready();
+    }
+  }
+  auto await_suspend(std::coroutine_handle<> h) {
+    if constexpr (requires { operation.await_suspend_in_task(h); }) {
+      return operation.await_suspend_in_task(h);
+    } else {
+      return operation.await_suspend(h);
+    }
+  }
   decltype(auto) await_resume() { return operation.await_resume(); }
   [[nodiscard]] decltype(auto) await_resume()
     requires(A::result_matters)

@@ -121,9 +121,9 @@ class waiter : public wait_operation {
   using wait_operation::withdraw_wakeup;
 
  protected:
-  // Read and written under the lock of the object while the wait is linked.
-  waiter* previous_ = nullptr;
-  waiter* following_ = nullptr;
+  // Set and used under the lock of the object while the wait is linked.
+  waiter* previous_;
+  waiter* following_;
   // release when it is unlinked: a wait that has ended does not touch its object, which may be
   // gone.
   std::atomic<bool> linked_{false};
@@ -192,6 +192,16 @@ class waiter_list {
     --size_;
     w.linked_.store(false, std::memory_order_release);
   }
+  /// Removes all and returns the first one, from which after() leads to the others. The caller
+  /// passes each to forget(), after it has read the next one.
+  [[nodiscard]] Waiter* take_all() noexcept {
+    Waiter* const all = first();
+    first_ = last_ = nullptr;
+    size_ = 0;
+    return all;
+  }
+  /// Ends the removal of `w`, and does not access it afterwards.
+  static void forget(Waiter& w) noexcept { w.linked_.store(false, std::memory_order_release); }
 
  private:
   waiter* first_ = nullptr;

@@ -180,7 +180,6 @@ class scheduler : public detail::task_runner {
 #endif
       ;
 
-  work_list ready_;
   std::size_t turn_items_ = 0, turn_timers_ = SIZE_MAX;  // that the present turn has at most
   std::size_t turns_ = 0;
   work_list later_;

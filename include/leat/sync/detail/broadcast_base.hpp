@@ -48,14 +48,14 @@ class broadcast_base : public synchronizer {
   bool close() noexcept;
   /// Returns true after close().
   [[nodiscard]] bool is_closed() const noexcept {
-    const biased_lock lock(mutex_);
+    const lock_type lock(mutex_);
     return closed_;
   }
   /// Returns the number of values that are stored at most.
-  [[nodiscard]] std::size_t capacity() const noexcept { return unread_.size(); }
+  [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
   /// Returns the number of receivers.
   [[nodiscard]] std::size_t receiver_count() const noexcept {
-    const biased_lock lock(mutex_);
+    const lock_type lock(mutex_);
     return receivers_;
   }
 
@@ -84,12 +84,18 @@ class broadcast_base : public synchronizer {
     reading(reading&& other) noexcept : receiver_(std::exchange(other.receiver_, nullptr)) {}
     reading& operator=(reading&&) = delete;
     ~reading() { end(); }
-    void begin(broadcast_position& r) noexcept;
+    void begin(broadcast_position& r) noexcept {
+      if (r.reading_) [[unlikely]]
+        abort_shared(r);
+      r.reading_ = true;
+      receiver_ = &r;
+    }
     void end() noexcept {
       if (receiver_) std::exchange(receiver_, nullptr)->reading_ = false;
     }
 
    private:
+    [[noreturn, gnu::cold]] static void abort_shared(const broadcast_position& r) noexcept;
     broadcast_position* receiver_ = nullptr;
   };
 
@@ -111,9 +117,15 @@ class broadcast_base : public synchronizer {
   [[nodiscard]] bool is_last_reader(std::size_t slot) const noexcept LEAT_REQUIRES(mutex_) {
     return unread_[slot] == 1;
   }
-  /// The receiver has read its value, and moved it if it was the last one. Returns the operations
-  /// that are served as a result.
-  [[nodiscard]] work_list advance(broadcast_position& r) noexcept LEAT_REQUIRES(mutex_);
+  /// The receiver has read the value of `slot` after it has missed `missed` others. It has moved
+  /// the value if it was the last reader. Returns the first operation that is served as a result,
+  /// or null.
+  [[nodiscard]] work_item* advance(broadcast_position& r, std::size_t slot,
+                                   std::uint64_t missed) noexcept LEAT_REQUIRES(mutex_) {
+    r.next_ += missed + 1;
+    const bool is_read_by_all = --unread_[slot] == 0 && slot == begin_slot_;
+    return is_read_by_all ? remove_oldest() : nullptr;
+  }
 
   /// Moves a value to an empty slot.
   virtual void move_into(std::size_t slot, void* value) noexcept = 0;
@@ -126,8 +138,10 @@ class broadcast_base : public synchronizer {
     slot = slot_of(begin_);
     return begin_ != end_ && unread_[slot] == 0;
   }
-  /// The oldest value has been moved out. Returns the operations that are served as a result.
-  [[nodiscard]] work_list remove_oldest() noexcept LEAT_REQUIRES(mutex_);
+  /// The oldest value has been moved out. Returns like advance().
+  [[nodiscard, gnu::noinline]] work_item* remove_oldest() noexcept LEAT_REQUIRES(mutex_);
+  /// Wakes what advance() or remove_oldest() has returned.
+  [[gnu::noinline]] static void wake_from(work_item* first) noexcept;
   /// Destroys all stored values, for the destructor of a derived class.
   void clear() noexcept;
 
@@ -136,14 +150,14 @@ class broadcast_base : public synchronizer {
   // time of an operation.
   [[nodiscard]] std::size_t slot_of(std::uint64_t number) const noexcept LEAT_REQUIRES(mutex_) {
     const std::size_t slot = begin_slot_ + static_cast<std::size_t>(number - begin_);
-    return slot < unread_.size() ? slot : slot - unread_.size();
+    return slot < capacity_ ? slot : slot - capacity_;
   }
   [[nodiscard]] bool is_full() const noexcept LEAT_REQUIRES(mutex_) {
-    return end_ - begin_ == unread_.size();
+    return end_ - begin_ == capacity_;
   }
   void count_removed() noexcept LEAT_REQUIRES(mutex_) {
     ++begin_;
-    if (++begin_slot_ == unread_.size()) begin_slot_ = 0;
+    if (++begin_slot_ == capacity_) begin_slot_ = 0;
   }
   void store(void* value) noexcept LEAT_REQUIRES(mutex_);
   [[nodiscard]] work_list serve_after_read() noexcept LEAT_REQUIRES(mutex_);
@@ -160,6 +174,7 @@ class broadcast_base : public synchronizer {
   void inspect(const synchronizer_waiter& w, wait_target& target) const override
       LEAT_REQUIRES(mutex_);
 
+  const std::size_t capacity_;
   const lag_policy policy_;
   bool closed_ LEAT_GUARDED_BY(mutex_) = false;
   std::uint64_t begin_ LEAT_GUARDED_BY(mutex_) = 0;     // the number of the oldest stored value

@@ -24,17 +24,17 @@ class oneshot_base : public synchronizer {
 
   /// Returns true if a receive need not wait; end_read() follows.
   [[nodiscard]] bool try_read() noexcept {
-    const biased_lock lock(mutex_);
+    const lock_type lock(mutex_);
     if (!has_value_ && !sender_gone_) return false;
     ++reads_;
     return true;
   }
   void end_read() noexcept {
-    const biased_lock lock(mutex_);
+    const lock_type lock(mutex_);
     --reads_;
   }
   [[nodiscard]] bool has_no_receiver() const noexcept {
-    const biased_lock lock(mutex_);
+    const lock_type lock(mutex_);
     return receiver_gone_;
   }
 
@@ -86,7 +86,7 @@ class oneshot_block final : public oneshot_base {
   [[nodiscard]] bool store(T& from) noexcept {
     work_list woken;
     {
-      const biased_lock lock(mutex_);
+      const lock_type lock(mutex_);
       if (receiver_gone_) return false;
       value_.emplace(std::move(from));
       has_value_ = true;
@@ -98,7 +98,7 @@ class oneshot_block final : public oneshot_base {
 
   /// Returns the value, or an empty optional if there is none or it has been taken.
   [[nodiscard]] std::optional<T> take() noexcept {
-    const biased_lock lock(mutex_);
+    const lock_type lock(mutex_);
     return std::exchange(value_, std::nullopt);
   }
 

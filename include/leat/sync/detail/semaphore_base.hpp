@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
@@ -7,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "leat/sync/synchronizer.hpp"
+#include "leat/sync/detail/state_synchronizer.hpp"
 
 namespace leat::detail {
 
@@ -15,7 +16,7 @@ struct lock_holder;
 
 /// Permits that operations acquire and guards return: the base of semaphore, mutex and
 /// shared_mutex.
-class semaphore_base : public synchronizer {
+class semaphore_base : public state_synchronizer {
  public:
   /// Returns permits to a primitive; the base of its guards. Destroying it returns them.
   class guard_base {
@@ -26,7 +27,9 @@ class semaphore_base : public synchronizer {
       guard_base(std::move(other)).swap(*this);
       return *this;
     }
-    ~guard_base() { give_back(); }
+    ~guard_base() {
+      if (owner_) owner_->release_held(count_);
+    }
 
     /// Returns true if it holds something. A temporary holds it only until the end of its
     /// expression: to keep it, write `if (auto guard = m.try_lock())`.
@@ -56,24 +59,27 @@ class semaphore_base : public synchronizer {
 
  protected:
   semaphore_base(const char* type, std::size_t free, std::size_t maximum, std::string name) noexcept
-      : synchronizer(type, order::first_in_first_out, std::move(name)),
-        free_(free),
-        total_(free),
-        maximum_(maximum) {}
+      : state_synchronizer(type, order::first_in_first_out, std::move(name),
+                           std::min<std::size_t>(free, state_lock::largest)),
+        total_(this->free()),
+        maximum_(std::min<std::size_t>(maximum, state_lock::largest)) {}
   ~semaphore_base() override = default;
 
   /// For the destructor of a primitive: ends the process with a message if guards hold permits.
   /// `holder`: that of an exclusive lock, or null.
   void check_unheld(const lock_holder* holder) const noexcept LEAT_NO_ANALYSIS {
     // ~synchronizer() names the waiting tasks.
-    if (free_ != total_ && waiting_.empty()) [[unlikely]]
+    if (free() != total_ && waiting_.empty()) [[unlikely]]
       destroyed_while_held(holder);
   }
 
+  /// Returns the number of free permits. Without the lock, it was correct at some moment.
+  [[nodiscard]] std::size_t free() const noexcept { return state().number(); }
+
   /// Takes permits for a guard if that is possible without a wait and without overtaking.
   [[nodiscard]] bool try_take(std::size_t count) noexcept LEAT_REQUIRES(mutex_) {
-    if (count > free_ || !waiting_.empty() || closed_) return false;
-    free_ -= count;
+    if (count > free() || !waiting_.empty() || closed_) return false;
+    set_free(free() - count);
     return true;
   }
 
@@ -81,22 +87,20 @@ class semaphore_base : public synchronizer {
   /// maximum was exceeded.
   bool add_permits(std::size_t count) noexcept;
   /// Returns the permits of a guard, or of an operation that was granted them and is undone.
-  void release_held(std::size_t count) noexcept LEAT_NO_ANALYSIS {
-    if (!mutex_.try_lock_as_owner()) [[unlikely]]
-      return release_and_serve(count, mutex_.lock());
-    if (!waiting_.empty()) [[unlikely]]
-      return release_and_serve(count, true);
-    take_in(count);
-    mutex_.unlock(true);
+  void release_held(std::size_t count) noexcept {
+    if (!state().give(count, maximum_)) [[unlikely]]
+      release_and_serve(count);
   }
+  [[gnu::noinline]] void release_and_serve(std::size_t count) noexcept;
   void forget_held(std::size_t count) noexcept;
+  void set_free(std::size_t n) noexcept LEAT_REQUIRES(mutex_) { state().set_number(n); }
 
   [[nodiscard]] bool is_ready(const synchronizer_waiter& w) const noexcept override
       LEAT_REQUIRES(mutex_) {
-    return w.request() <= free_;
+    return w.request() <= free();
   }
   void grant(synchronizer_waiter& w) noexcept override LEAT_REQUIRES(mutex_) {
-    free_ -= w.request();
+    set_free(free() - w.request());
   }
   [[nodiscard]] wait_outcome outcome_if_closed(const synchronizer_waiter&) const noexcept override
       LEAT_REQUIRES(mutex_) {
@@ -104,10 +108,9 @@ class semaphore_base : public synchronizer {
   }
 
   [[nodiscard]] bool has_consistent_state() const noexcept override LEAT_REQUIRES(mutex_) {
-    return free_ <= maximum_ && free_ <= total_;
+    return free() <= maximum_ && free() <= total_;
   }
 
-  std::size_t free_ LEAT_GUARDED_BY(mutex_);
   // The free permits and those that guards hold or operations were granted.
   std::size_t total_ LEAT_GUARDED_BY(mutex_);
   const std::size_t maximum_;
@@ -117,18 +120,8 @@ class semaphore_base : public synchronizer {
  private:
   [[noreturn, gnu::cold]] void destroyed_while_held(const lock_holder* holder) const noexcept
       LEAT_NO_ANALYSIS;
-  void take_in(std::size_t count) noexcept LEAT_REQUIRES(mutex_) {
-    if (count <= maximum_ - free_) [[likely]] {
-      free_ += count;
-    } else {
-      total_ -= count - (maximum_ - free_);
-      free_ = maximum_;
-    }
-  }
   // Like serve(), without the virtual functions that this class knows.
   [[nodiscard]] work_list serve_permits() noexcept LEAT_REQUIRES(mutex_);
-  void release_and_serve(std::size_t count, bool owner) noexcept
-      LEAT_RELEASE(mutex_) LEAT_NO_ANALYSIS;
 };
 
 /// The holder of an exclusive lock.

@@ -16,7 +16,7 @@ class watch_base : public synchronizer {
   bool close() noexcept;
   /// Returns true after close().
   [[nodiscard]] bool is_closed() const noexcept {
-    const biased_lock lock(mutex_);
+    const lock_type lock(mutex_);
     return closed_;
   }
 

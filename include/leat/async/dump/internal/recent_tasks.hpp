@@ -19,9 +19,8 @@ class recent_tasks {
 
   /// A call outside a task is recorded as task_id().
   [[gnu::always_inline]] void remember(const task_id& task) noexcept {
-    if (tasks_[newest_] == task || tasks_[(newest_ - 1) % limit] == task) return;
-    newest_ = noted_++ % limit;
-    tasks_[newest_] = task;
+    if (task == last_ || task == before_) return;
+    add(task.scope, task.index);
   }
 
   /// The tasks, each once, the latest noted first.
@@ -35,10 +34,19 @@ class recent_tasks {
   }
 
  private:
+  // Two values, which are passed in registers.
+  [[gnu::noinline]] void add(std::uint64_t scope, std::uint64_t index) noexcept {
+    const task_id task{scope, index};
+    before_ = last_;
+    last_ = task;
+    tasks_[noted_++ % limit] = task;
+  }
+
   static constexpr task_id none{~std::uint64_t{0}, ~std::uint64_t{0}};  // no call has this id
   std::array<task_id, limit> tasks_{none, none, none, none, none, none, none, none};
   std::size_t noted_ = 0;
-  std::size_t newest_ = 0;  // the slot of the last one
+  task_id last_ = none;  // copies of the last two, which are at a fixed place
+  task_id before_ = none;
 };
 
 }  // namespace leat::detail

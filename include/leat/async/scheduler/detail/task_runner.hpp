@@ -6,12 +6,12 @@
 #include <memory>
 #include <utility>
 
+#include "leat/async/scheduler/work_item.hpp"
 #include "leat/base/internal/biased_mutex.hpp"
 
 namespace leat {
 
 class task_context;
-struct work_item;
 
 namespace detail {
 
@@ -43,6 +43,8 @@ class task_runner {
   void transfer_to(std::coroutine_handle<> h) noexcept { transfer_ = h; }
   /// Sets the task to remove after the current suspension, in which it ends.
   void finish_after_suspend(task_context& c) noexcept { ended_ = &c; }
+  /// Posts all items, in their order. Precondition: the scheduler runs on this thread.
+  void post_all(work_list& items) noexcept { ready_.append(items); }
   /// The exception of a task that has ended, which its awaiting task or scope takes immediately.
   [[nodiscard]] std::exception_ptr& task_error() noexcept { return error_; }
 
@@ -90,6 +92,7 @@ class task_runner {
   void report_destroyed(const task_context& c, const std::exception_ptr& error) const noexcept;
   [[gnu::cold]] void resume_with_hooks(std::coroutine_handle<>, task_context*, bool) noexcept;
 
+  work_list ready_;  // the items to run
   std::coroutine_handle<> transfer_;
   task_context* task_ = nullptr;   // that runs now
   task_context* ended_ = nullptr;  // and the one that has just ended
