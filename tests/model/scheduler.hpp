@@ -101,6 +101,38 @@ class ending_scheduler final : public leat::scheduler_driver {
   std::atomic<unsigned> wakes_{0};
 };
 
+/// A program whose first thread ends a scheduler with one task, before or after a turn. The second
+/// one ends the wait of the task, and the third one stops it.
+class ending_program : public program {
+ protected:
+  /// Starts the task, which waits afterwards.
+  void start(leat::task<void> t) {
+    group_.spawn_on(*scheduler_, std::move(t), "task", std::source_location::current());
+    scheduler_->turn();
+  }
+  void require_ended() const {
+    require(group_.live_tasks() == 0, "a task has outlived its scheduler");
+  }
+  virtual void end_wait() = 0;
+
+ private:
+  void thread(unsigned index) final {
+    if (index == 0) {
+      if (turn_first_) scheduler_->turn();
+      scheduler_->end();
+      scheduler_.reset();
+    } else if (index == 1) {
+      end_wait();
+    } else {
+      group_.request_stop();
+    }
+  }
+
+  const bool turn_first_ = rl::rand(2) == 1;
+  leat::task_group group_{"group"};
+  std::unique_ptr<ending_scheduler> scheduler_ = std::make_unique<ending_scheduler>();
+};
+
 /// Begins half of the schedules as if an operation had waited on the primitive before. The first
 /// wait takes a longer path.
 inline void may_have_waited(leat::synchronizer& s) {

@@ -31,39 +31,23 @@ enum class kind { pop, select };
 // One thread destroys the scheduler, before or after a turn. One pushes the item that its task
 // waits for, and one stops the task. The task takes the item or it stays in the queue.
 template <kind waiting>
-class ended final : public model::program {
+class ended final : public model::ending_program {
  public:
   ended() {
-    auto task =
-        waiting == kind::pop ? pop_one(queue_, ledger_) : select_one(queue_, never_, ledger_);
-    group_.spawn_on(*scheduler_, std::move(task), "task", std::source_location::current());
-    scheduler_->turn();
+    start(waiting == kind::pop ? pop_one(queue_, ledger_) : select_one(queue_, never_, ledger_));
   }
 
  private:
-  void thread(unsigned index) override {
-    if (index == 0) {
-      if (turn_first_) scheduler_->turn();
-      scheduler_->end();
-      scheduler_.reset();
-    } else if (index == 1) {
-      model::push_item(queue_, 0, 0);
-    } else {
-      group_.request_stop();
-    }
-  }
+  void end_wait() override { model::push_item(queue_, 0, 0); }
   void finish() override {
-    model::require(group_.live_tasks() == 0, "a task has outlived its scheduler");
+    require_ended();
     while (const auto it = queue_.try_pop()) ledger_.took(1, *it);
     ledger_.check(1, 1);
   }
 
-  const bool turn_first_ = rl::rand(2) == 1;
   queue queue_{1};
   queue never_{1};
   model::ledger ledger_;
-  leat::task_group group_{"group"};
-  std::unique_ptr<model::ending_scheduler> scheduler_ = std::make_unique<model::ending_scheduler>();
 };
 
 using model::make;

@@ -96,13 +96,8 @@ class wait_operation : public work_item {
   /// Begins to wait in the coroutine `h` of the task `c`. Pass null for `c` if the coroutine is not
   /// a leat task. Errors: those of attach().
   void begin_wait(task_context* c, std::coroutine_handle<> h) {
-    if (c) {
-      context_ = c;
-      scheduler_ = &c->get_scheduler();
-      continuation_ = h.address();
-    } else {
-      attach(h);
-    }
+    if (c) return begin_wait_in(*c, h, c->get_scheduler().turn_time());
+    attach(h);
     begin_wait();
   }
 

@@ -178,39 +178,25 @@ class selected final : public model::driven_program {
 
 // One thread destroys the scheduler of a task that waits for the mutex, another one unlocks the
 // mutex, and a third one stops the task. The mutex is unlocked afterwards.
-class destroyed final : public model::program {
+class destroyed final : public model::ending_program {
  public:
   destroyed() {
     model::may_have_waited(mutex_);
-    group_.spawn_on(*scheduler_, lock(mutex_), "task", std::source_location::current());
-    scheduler_->turn();
+    start(lock(mutex_));
   }
 
  private:
   static leat::task<void> lock(leat::mutex& m) {
     const auto result = co_await leat::as_tuple(m.lock());
   }
-  void thread(unsigned index) override {
-    if (index == 0) {
-      if (turn_first_) scheduler_->turn();
-      scheduler_->end();
-      scheduler_.reset();
-    } else if (index == 1) {
-      guard_.unlock();
-    } else {
-      group_.request_stop();
-    }
-  }
+  void end_wait() override { guard_.unlock(); }
   void finish() override {
-    model::require(group_.live_tasks() == 0, "a task has outlived its scheduler");
+    require_ended();
     visited().require_visits(mutex_, 0);
   }
 
-  const bool turn_first_ = rl::rand(2) == 1;
   leat::mutex mutex_;
   leat::mutex::guard guard_ = mutex_.try_lock();
-  leat::task_group group_{"group"};
-  std::unique_ptr<model::ending_scheduler> scheduler_ = std::make_unique<model::ending_scheduler>();
 };
 
 // The last of the threads that lock the mutex destroys it after its own unlock.
