@@ -31,7 +31,12 @@ namespace leat {
 bool queue_base::begin_provisional(detail::queue_waiter& w) {
   w.set(detail::queue_waiter::provisional);
   w.set(detail::queue_waiter::returning);
-  return begin_general(w);
+  try {
+    return begin_general(w);
+  } catch (...) {
+    w.clear(detail::queue_waiter::provisional);  // it has no slots to release
+    throw;
+  }
 }
 
 // Called when the pop leaves the wait queue. Returns false if it has no items.

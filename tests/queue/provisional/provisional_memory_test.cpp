@@ -87,6 +87,7 @@ TEMPLATE_LIST_TEST_CASE("provisional pop: a pop without memory to return its ite
   CHECK(first.ended);
   CHECK(first.ec == errc::resource_exhausted);
   CHECK(q.statistics().waiting_pops == 0);
+  CHECK(q.statistics().provisional_pops == 0);
   r.refuse = false;
   push<kind>(q, TestType::moves);
   CHECK(q.size() == TestType::moves);
