@@ -131,6 +131,46 @@ class owned final : public model::driven_program {
   std::atomic<bool> owned_{false};
 };
 
+// A try of the owner that fails comes before the operation of another thread that would have let it
+// succeed. So that thread sees what the owner wrote before the try.
+template <bool is_push>
+class failed_try final : public model::program {
+ public:
+  explicit failed_try(fence_model f) { model::fences = f; }
+
+ private:
+  void thread(unsigned index) override {
+    if (index == 0) {
+      if (is_push) {
+        static_cast<void>(queue_.try_push(item(0, 0)));
+      } else {
+        static_cast<void>(queue_.try_pop());
+      }
+      owned_.store(true, std::memory_order_relaxed);
+      written_.store(true, std::memory_order_relaxed);
+      failed_ = is_push ? !queue_.try_push(item(0, 1)) : !queue_.try_pop().has_value();
+    } else {
+      while (!owned_.load(std::memory_order_relaxed)) model::yield();
+      done_ = is_push ? queue_.try_pop().has_value() : queue_.try_push(item(1, 0));
+      seen_ = written_.load(std::memory_order_relaxed);
+    }
+  }
+  void finish() override {
+    model::require(done_, "the other thread could not do its operation");
+    model::require(!failed_ || seen_, "a failed try does not come before the other operation");
+  }
+
+  queue queue_{1};
+  std::atomic<bool> owned_{false};
+  std::atomic<bool> written_{false};
+  bool failed_ = false;
+  bool done_ = false;
+  bool seen_ = false;
+};
+
+const model::fenced_test<failed_try<true>> failed_push("queue owner: a push that fails", 2);
+const model::fenced_test<failed_try<false>> failed_pop("queue owner: a pop that fails", 2);
+
 template <std::size_t capacity, act... acts>
 using owned_test = model::fenced_test<owned<capacity, acts...>>;
 
