@@ -62,9 +62,11 @@ queue_base::~queue_base() {
 void queue_base::remove_waiter(detail::queue_waiter& w) noexcept {
   if (w.is_push()) {
     entering_ -= w.count_ - w.moved_;
+    name(w);
     pushers_.remove(w);
     return;
   }
+  name(w);
   if (w.is_returning()) {
     if (w.is_provisional() && become_provisional(w)) return;
     held_ -= w.moved_;
@@ -213,50 +215,14 @@ work_list queue_base::match_wait_queues() noexcept {
   return woken;
 }
 
-namespace {
-
-task_id running_task() noexcept {
-  const task_context* const c = scheduler::current_task();
-  return c ? c->id() : waiter::id_of_this_thread();
-}
-
-}  // namespace
-
-void queue_base::complete_pop(detail::queue_waiter& pop) noexcept {
-  pushing_.remember(running_task());
-  mutex_.pass();
-  pop.set_done();
-  poppers_.remove_first();
-  if (poppers_.empty()) update_fast_path();
-}
-
-void queue_base::complete_push(detail::queue_waiter& push) noexcept {
-  popping_.remember(running_task());
-  mutex_.add(1);
-  --entering_;
-  push.set_done();
-  if (push.scheduler_ && push.scheduler_ != scheduler::current()) held_back_ = true;
-  pushers_.remove_first();
-  if (pushers_.empty()) update_fast_path();
-}
-
-work_item* queue_base::match_after_push() noexcept {
-  pushing_.remember(running_task());
-  return match_waiters().front();
-}
-
-work_item* queue_base::match_after_pop() noexcept {
-  popping_.remember(running_task());
-  return match_waiters().front();
-}
-
 // ---------------------------------------------------------------------------- beginning and ending
 
 // An operation allocates in its own name only: whatever others do on its behalf later must not
 // fail.
 void queue_base::reserve_for(const detail::queue_waiter& w) {
   const std::size_t held = held_limit_ + (w.is_returning() ? w.count_ : 0);
-  if (has_memory_for(size_now(), held)) return;
+  const std::size_t most = std::max({size_now(), min_after_dequeue_, capacity_});
+  if (held <= reserved_ && most <= reserved_ - held) return;  // memory for all that may be added
   const std::size_t entering = entering_ + (w.is_push() ? w.count_ : 0);
   std::size_t inside =
       std::max({size_now(), min_after_dequeue_, std::min(capacity_, size_now() + entering)});
@@ -286,34 +252,6 @@ void queue_base::throw_if_impossible(std::size_t count) const {
         "could deadlock on its memory budget, which the first items occupy while they wait for the "
         "others: pop single items or use a try_ operation");
   }
-}
-
-// The common case of a wait: a push or pop of one item, by the thread that owns the lock, that has
-// to wait and does not resume any other operation. Returns false, without any effect, in other
-// cases, for which begin_general() matches the wait queues.
-bool queue_base::enqueue_waiter_fast(detail::queue_waiter& w) noexcept LEAT_NO_ANALYSIS {
-  if (weighed_ || !mutex_.try_lock_as_owner()) return false;
-  bool waits = false;
-  if (w.is_push() && w.count_ == 1) {
-    const std::size_t n = size_now();
-    waits = n >= capacity_ && !closed_ && has_memory_for(n, held_limit_);
-    if (waits) {
-      pushing_.remember(w.task());
-      pushers_.push_back(w);
-      ++entering_;
-      ++push_waits_;
-    }
-  } else if (w.the_role() == detail::queue_waiter::role::pop) {
-    waits = size_now() <= min_after_dequeue_ && !closed_ && !close_pending_;
-    if (waits) {
-      popping_.remember(w.task());
-      poppers_.push_back(w);
-      ++pop_waits_;
-    }
-  }
-  if (waits) mutex_.set_bounds(0, detail::queue_mutex::none);
-  mutex_.unlock(true);
-  return waits;
 }
 
 bool queue_base::begin_general(detail::queue_waiter& w) {

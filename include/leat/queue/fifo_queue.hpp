@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "leat/queue/basic_queue.hpp"
-#include "leat/queue/detail/ring_order.hpp"
+#include "leat/queue/detail/numbered_ring.hpp"
 
 namespace leat {
 
@@ -20,8 +20,8 @@ namespace leat {
 /// TensorFlow: FIFOQueue.
 template <class T, queue_weigher<T> Weigh = unweighed>
 class fifo_queue final
-    : public basic_queue<T, detail::ring_order<detail::stored_item<T, Weigh>>, Weigh> {
-  using base = basic_queue<T, detail::ring_order<detail::stored_item<T, Weigh>>, Weigh>;
+    : public basic_queue<T, detail::numbered_ring<detail::stored_item<T, Weigh>>, Weigh> {
+  using base = basic_queue<T, detail::numbered_ring<detail::stored_item<T, Weigh>>, Weigh>;
 
  public:
   using options_type = queue_options;

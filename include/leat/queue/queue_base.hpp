@@ -166,9 +166,21 @@ class queue_base {
     const bool alone = w && size + 1 == capacity_ && w->is_single_push() && !close_pending_;
     return alone ? w : nullptr;
   }
+  // Like find_direct_push(), if that operation waits on the scheduler of this thread and no wake-up
+  // is held back.
+  [[nodiscard]] detail::queue_waiter* find_local_push(std::size_t size) const noexcept
+      LEAT_REQUIRES(mutex_) {
+    detail::queue_waiter* const w = find_direct_push(size);
+    scheduler* const here = scheduler::current();
+    return w && here && w->scheduler_ == here && !held_back_ ? w : nullptr;
+  }
   // Complete the first operation that waits, whose item has been moved. The caller wakes it.
   void complete_pop(detail::queue_waiter& pop) noexcept LEAT_REQUIRES(mutex_);
   void complete_push(detail::queue_waiter& push) noexcept LEAT_REQUIRES(mutex_);
+  // Also leave the section of the owner and wake the operation. They return true.
+  bool complete_pop_as_owner(detail::queue_waiter& pop) noexcept LEAT_RELEASE(mutex_);
+  bool complete_push_as_owner(detail::queue_waiter& push) noexcept LEAT_RELEASE(mutex_);
+  [[gnu::cold]] bool name_and_complete(detail::queue_waiter& w) noexcept LEAT_RELEASE(mutex_);
 
   // Executes as much of a batch as is possible without waiting and without overtaking: of a push or
   // a pop_up_to any part, of a pop_many all or nothing. Returns false, without effect, if a
@@ -208,7 +220,7 @@ class queue_base {
 
   // Starts an operation that could not complete immediately: tries it, or adds it to the waiters.
   // Returns true if it completed without a wait. Errors: std::bad_alloc, without effect.
-  bool begin(detail::queue_waiter& w) { return !enqueue_waiter_fast(w) && begin_general(w); }
+  bool begin(detail::queue_waiter& w);
   [[nodiscard]] bool begin_general(detail::queue_waiter& w);
 
   // Like begin(), for a provisional pop. If it completes with items, commit() or undo() follows.
@@ -259,14 +271,24 @@ class queue_base {
   // Describes a waiting operation and the tasks that could serve it.
   void inspect(const detail::queue_waiter& w, wait_target& object) const;
 
-  // Returns true if there is memory for `size` items, all that may be added, and `held` more.
-  [[nodiscard]] bool has_memory_for(std::size_t size, std::size_t held) const noexcept
-      LEAT_REQUIRES(mutex_) {
-    size = std::max(std::max(size, min_after_dequeue_), capacity_);
-    return held <= reserved_ && size <= reserved_ - held;
-  }
   void reserve_for(const detail::queue_waiter& w) LEAT_REQUIRES(mutex_);
-  [[nodiscard]] bool enqueue_waiter_fast(detail::queue_waiter& w) noexcept;
+  // The common case of a wait: a push or pop of one item, by the thread that owns the lock, that
+  // has to wait and does not resume any other operation. Return false, without effect, in others.
+  // `in_task`: a task waits, and the queue has no weights.
+  template <bool in_task>
+  [[nodiscard]] bool enqueue_push(detail::queue_waiter& w) noexcept;
+  template <bool in_task>
+  [[nodiscard]] bool enqueue_pop(detail::queue_waiter& w) noexcept;
+  [[gnu::noinline]] static bool wake_elsewhere(detail::queue_waiter& pop) noexcept;
+  inline bool end_push(detail::queue_waiter& push, scheduler* here) noexcept LEAT_RELEASE(mutex_);
+  inline bool end_pop(detail::queue_waiter& pop, scheduler* here) noexcept LEAT_RELEASE(mutex_);
+  // Remember the task of an operation that is about to leave its wait queue. A dump lists those
+  // that wait. So the task of one before many others need not be remembered.
+  void name(const detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_) {
+    if (w.is_unnamed() && (w.is_push() ? pushers_ : poppers_).size() <= detail::recent_tasks::limit)
+      (w.is_push() ? pushing_ : popping_).remember(w.task());
+  }
+  [[gnu::cold]] void name_both(const detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   void expect(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   // Returns true for a batch that takes items as they arrive and may have to return them.
   [[nodiscard]] bool holds_items(const detail::queue_waiter& w) const noexcept {

@@ -1,7 +1,9 @@
 // Waits for queues and their owners in a dump, and operations that wait for each other.
 
 #include <regex>
+#include <source_location>
 #include <thread>
+#include <vector>
 
 #include "leat/coordination.hpp"
 #include "leat/queue/fifo_queue.hpp"
@@ -342,6 +344,35 @@ LEAT_TEST("fifo_queue: an operation after a stop names the error of its queue") 
   co_await group.join();
   CHECK(code == errc::cancelled);
   CHECK(contains(what, "had failed before the stop request: disk 3 is gone"));
+}
+
+// ---- The tasks that could end a wait.
+
+task<void> push_one(fifo_queue<int>& q, std::vector<leat::task_id>& pushing) {
+  pushing.push_back(leat::scheduler::current_task()->id());
+  co_await q.push(1);
+}
+
+// Of many tasks whose pushes have waited, the last ones are known once all have ended.
+LEAT_TEST("queue: a pop that waits knows the last eight tasks whose pushes waited") {
+  fifo_queue<int> q(1);
+  CHECK(q.try_push(0));
+  std::vector<leat::task_id> pushing;
+  task_group g;
+  for (int i = 0; i < 20; ++i) g.spawn(push_one(q, pushing));
+  while (q.statistics().waiting_pushes < 20) co_await leat::this_task::yield();
+  for (int i = 0; i < 21; ++i) CHECK(q.try_pop().has_value());
+  co_await g.join();
+
+  using pop = leat::detail::pop_operation<fifo_queue<int>, int>;
+  pop operation{&q};
+  leat::detail::queue_waiter waiting(operation, std::source_location::current());
+  CHECK_FALSE(pop::begin(waiting));
+  leat::wait_target target;
+  waiting.what().inspect(waiting, target);
+  CHECK(pop::withdraw(waiting));
+  const std::vector<leat::task_id> last(pushing.rbegin(), pushing.rbegin() + 8);
+  CHECK(target.partners == last);
 }
 
 }  // namespace queue_waits_test

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "leat/async/operation/operation.hpp"
+#include "leat/queue/detail/queue_owner.hpp"
 #include "leat/queue/detail/queue_weight.hpp"
 #include "leat/queue/detail/raw_storage.hpp"
 #include "leat/queue/queue_base.hpp"
@@ -33,6 +34,12 @@ struct queue_operation {
   Queue* queue;
 
  protected:
+  [[gnu::always_inline]] static bool enqueue_push(queue_waiter& w) noexcept {
+    return w.queue_.template enqueue_push<true>(w);
+  }
+  [[gnu::always_inline]] static bool enqueue_pop(queue_waiter& w) noexcept {
+    return w.queue_.template enqueue_pop<true>(w);
+  }
   static bool begin_provisional_pop(queue_waiter& w) { return w.queue_.begin_provisional(w); }
   static void commit_pop(queue_waiter& w) noexcept { w.queue_.commit(w); }
   static bool withdraw_untouched(queue_waiter& w) noexcept {
@@ -51,6 +58,11 @@ struct push_operation : queue_operation<Queue> {
 
   [[gnu::always_inline]] bool try_complete(caller) {
     return this->queue->try_store(*address(), weights);
+  }
+  [[gnu::always_inline]] static bool enqueue_quickly(queue_waiter& w) noexcept
+    requires std::same_as<Weights, unweighed_push>
+  {
+    return queue_operation<Queue>::enqueue_push(w);
   }
   [[nodiscard]] void* items() noexcept { return weights.attach(address()); }
   [[nodiscard]] static std::size_t count() noexcept { return 1; }
@@ -98,6 +110,11 @@ struct pop_operation : pop_base<Queue, pop_operation<Queue, T, Item>> {
 
   [[gnu::always_inline]] bool try_complete(caller) noexcept {
     return this->queue->try_take(slot.get());
+  }
+  [[gnu::always_inline]] static bool enqueue_quickly(queue_waiter& w) noexcept
+    requires std::same_as<T, Item>
+  {
+    return queue_operation<Queue>::enqueue_pop(w);
   }
   static constexpr bool prepare() noexcept { return false; }
   void discard() noexcept { static_cast<void>(slot.take()); }

@@ -46,21 +46,41 @@ concept queue_order =
       { order.put_back(std::move(item)) } noexcept;
     };
 
+/// An order for which the queue passes the number of the item, and which keeps no count: first in,
+/// first out. Numbers begin at 0; the item that is put back has the number that it had. clear()
+/// destroys all items.
+template <class Order, class Item>
+concept numbered_order = requires(Order& order, const Order& present, Item&& item, Item* to,
+                                  std::size_t number, std::size_t count) {
+  { Order::takes_whole_batches } -> std::convertible_to<bool>;
+  { Order::allows_direct_handoff } -> std::convertible_to<bool>;
+  order.reserve(count, number, number);
+  { present.slots() } noexcept -> std::same_as<std::size_t>;
+  { order.store(std::move(item), number) } noexcept;
+  { order.take(to, number) } noexcept;
+  { order.put_back(std::move(item), number) } noexcept;
+  { order.clear(number, number) } noexcept;
+};
+
 /// The items of a queue in their order, with their weights if it has a weight function. Called
 /// under the queue's lock, except weigh(). Without a weight function, a weight is 0.
+///
+/// `number`: how many items have entered the queue, or left it, before the operation.
 template <class T, class Order, class Weigh>
 class queue_storage {
-  static_assert(queue_order<Order, stored_item<T, Weigh>>,
+  static constexpr bool is_numbered = numbered_order<Order, stored_item<T, Weigh>>;
+  static_assert(is_numbered || queue_order<Order, stored_item<T, Weigh>>,
                 "queue order lacks a member, or a member may throw: see the concept queue_order");
 
  public:
   static constexpr bool weighs = !std::same_as<Weigh, unweighed>;
   /// Batches move as ranges.
   static constexpr bool has_ranges =
-      !weighs && requires(Order& order, T* values, std::vector<T>& to, std::size_t count) {
+      !weighs &&
+      (is_numbered || requires(Order& order, T* values, std::vector<T>& to, std::size_t count) {
         order.store_range(values, count);
         order.take_range(to, count);
-      };
+      });
   /// A push that need not wait changes only the back, and a pop only the front.
   static constexpr bool has_sides = has_ranges && requires { requires Order::has_sides; };
   using item_type = stored_item<T, Weigh>;
@@ -71,16 +91,37 @@ class queue_storage {
   explicit queue_storage(Weigh weigh, OrderArguments&&... arguments)
       : weigh_(std::move(weigh)), order_(std::forward<OrderArguments>(arguments)...) {}
 
-  /// Reserves capacity for `count` items in all. Returns for how many there is. Errors:
-  /// std::bad_alloc; then nothing has changed.
-  std::size_t reserve(std::size_t count) {
-    order_.reserve(count);
+  /// Reserves capacity for `count` items in all. `left` and `entered`: how many items have. Returns
+  /// for how many there is. Errors: std::bad_alloc; then nothing has changed.
+  std::size_t reserve(std::size_t count, [[maybe_unused]] std::size_t left,
+                      [[maybe_unused]] std::size_t entered) {
+    if constexpr (is_numbered) {
+      order_.reserve(count, left, entered);
+    } else {
+      order_.reserve(count);
+    }
     return order_.slots();
   }
-  [[nodiscard]] std::size_t size() const noexcept { return order_.size(); }
+  /// Returns the number of items, by the count of the order if it has one.
+  [[nodiscard]] std::size_t size([[maybe_unused]] std::size_t counted) const noexcept {
+    if constexpr (is_numbered) {
+      return counted;
+    } else {
+      return order_.size();
+    }
+  }
+  /// Destroys the items of an order that does not do that itself.
+  void clear([[maybe_unused]] std::size_t left, [[maybe_unused]] std::size_t entered) noexcept {
+    if constexpr (is_numbered) order_.clear(left, entered);
+  }
 
-  [[gnu::always_inline]] void store(T& value, [[maybe_unused]] std::size_t weight) noexcept {
-    if constexpr (weighs) {
+  [[gnu::always_inline]] void store(T& value, [[maybe_unused]] std::size_t weight,
+                                    [[maybe_unused]] std::size_t number) noexcept {
+    if constexpr (is_numbered && weighs) {
+      order_.store({std::move(value), weight}, number);
+    } else if constexpr (is_numbered) {
+      order_.store(std::move(value), number);
+    } else if constexpr (weighs) {
       order_.store({std::move(value), weight});
     } else {
       order_.store(std::move(value));
@@ -88,8 +129,12 @@ class queue_storage {
   }
 
   /// Moves the next item to the raw memory at `to` and returns its weight.
-  std::size_t take(item_type* to) noexcept {
-    order_.take(to);
+  std::size_t take(item_type* to, [[maybe_unused]] std::size_t number) noexcept {
+    if constexpr (is_numbered) {
+      order_.take(to, number);
+    } else {
+      order_.take(to);
+    }
     if constexpr (weighs) {
       return std::launder(to)->weight;
     } else {
@@ -98,15 +143,24 @@ class queue_storage {
   }
 
   /// Move a batch. Preconditions: the storage has the slots or the items, and `to` the capacity.
-  void store_range(T* values, std::size_t count) noexcept
+  void store_range(T* values, std::size_t count, [[maybe_unused]] std::size_t number) noexcept
     requires has_ranges
   {
-    order_.store_range(values, count);
+    if constexpr (is_numbered) {
+      order_.store_range(values, count, number);
+    } else {
+      order_.store_range(values, count);
+    }
   }
-  void take_range(std::vector<T>& to, std::size_t count) noexcept
+  void take_range(std::vector<T>& to, std::size_t count,
+                  [[maybe_unused]] std::size_t number) noexcept
     requires has_ranges
   {
-    order_.take_range(to, count);
+    if constexpr (is_numbered) {
+      order_.take_range(to, count, number);
+    } else {
+      order_.take_range(to, count);
+    }
   }
 
   /// Weighs the items of a push and passes each weight to `check`, which may throw.
@@ -122,30 +176,34 @@ class queue_storage {
   }
 
   /// Moves the next `count` values of a push to storage.
-  void store_from_push(queue_waiter& w, std::size_t count) noexcept {
-    if constexpr (has_ranges) return store_range(static_cast<T*>(w.items_) + w.moved_, count);
-    for (std::size_t i = w.moved_; i < w.moved_ + count; ++i) {
+  void store_from_push(queue_waiter& w, std::size_t count, std::size_t number) noexcept {
+    if constexpr (has_ranges) {
+      return store_range(static_cast<T*>(w.items_) + w.moved_, count, number);
+    }
+    for (std::size_t i = w.moved_; i < w.moved_ + count; ++i, ++number) {
       if constexpr (weighs) {
         const auto& weights = *static_cast<const weighed_push*>(w.items_);
-        store(static_cast<T*>(weights.values())[i], weights.weight(i));
+        store(static_cast<T*>(weights.values())[i], weights.weight(i), number);
       } else {
-        store(static_cast<T*>(w.items_)[i], 0);
+        store(static_cast<T*>(w.items_)[i], 0, number);
       }
     }
   }
 
   /// Moves the next `count` values to a pop. Returns their weight.
-  std::size_t move_to_pop(queue_waiter& w, std::size_t count) noexcept {
-    if (w.the_role() == queue_waiter::role::pop) return take(static_cast<item_type*>(w.items_));
+  std::size_t move_to_pop(queue_waiter& w, std::size_t count, std::size_t number) noexcept {
+    if (w.the_role() == queue_waiter::role::pop) {
+      return take(static_cast<item_type*>(w.items_), number);
+    }
     auto& items = *static_cast<batch*>(w.items_);
     std::size_t sum = 0;
     if constexpr (has_ranges) {
-      take_range(items, count);
+      take_range(items, count, number);
       return sum;
     }
     for (std::size_t i = 0; i < count; ++i) {
       raw_storage<item_type> moving;
-      const std::size_t weight = take(moving.get());
+      const std::size_t weight = take(moving.get(), number + i);
       if constexpr (weighs) {
         items.push_back(moving.take().value);
         items.weights.push_back(weight);
@@ -158,12 +216,12 @@ class queue_storage {
   }
 
   /// Returns all items of a pop to storage, and their weight to the caller.
-  std::size_t return_to_storage(queue_waiter& w) noexcept {
+  std::size_t return_to_storage(queue_waiter& w, std::size_t number) noexcept {
     if (w.the_role() == queue_waiter::role::pop) {
       item_type* const taken = std::launder(static_cast<item_type*>(w.items_));
       std::size_t weight = 0;
       if constexpr (weighs) weight = taken->weight;
-      order_.put_back(std::move(*taken));
+      put_back(std::move(*taken), --number);
       std::destroy_at(taken);
       return weight;
     }
@@ -172,17 +230,25 @@ class queue_storage {
     for (; !items.empty(); items.pop_back()) {
       if constexpr (weighs) {
         const std::size_t weight = items.weights.back();
-        order_.put_back({std::move(items.back()), weight});
+        put_back({std::move(items.back()), weight}, --number);
         items.weights.pop_back();
         sum += weight;
       } else {
-        order_.put_back(T(std::move(items.back())));
+        put_back(T(std::move(items.back())), --number);
       }
     }
     return sum;
   }
 
  private:
+  void put_back(item_type&& item, [[maybe_unused]] std::size_t number) noexcept {
+    if constexpr (is_numbered) {
+      order_.put_back(std::move(item), number);
+    } else {
+      order_.put_back(std::move(item));
+    }
+  }
+
   [[no_unique_address]] const Weigh weigh_;
   Order order_;
 };

@@ -28,6 +28,7 @@ class queue_waiter : public waiter {
   enum flag : std::uint8_t {
     returning = first_own,        ///< a pop that has reserved memory to return its items
     provisional = 2 * first_own,  ///< a pop that commit() or undo() ends: see queue_undo.cpp
+    unnamed = 4 * first_own,      ///< the queue has not remembered its task yet
   };
 
   inline queue_waiter(queue_base& queue, role r, void* items, std::size_t count,
@@ -47,6 +48,8 @@ class queue_waiter : public waiter {
 
   [[nodiscard]] bool is_returning() const noexcept { return (flags_ & returning) != 0; }
   [[nodiscard]] bool is_provisional() const noexcept { return (flags_ & provisional) != 0; }
+
+  [[nodiscard]] bool is_unnamed() const noexcept { return (flags_ & unnamed) != 0; }
 
   /// Returns true for an operation on one item that is not part of a select.
   [[nodiscard]] bool is_single_push() const noexcept {

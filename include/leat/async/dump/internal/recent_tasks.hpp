@@ -19,8 +19,11 @@ class recent_tasks {
 
   /// A call outside a task is recorded as task_id().
   [[gnu::always_inline]] void remember(const task_id& task) noexcept {
-    if (task == last_ || task == before_) return;
-    add(task.scope, task.index);
+    if (!repeats(task)) add(task.scope, task.index);
+  }
+  /// Returns true if remember() would add nothing.
+  [[nodiscard, gnu::always_inline]] bool repeats(const task_id& task) const noexcept {
+    return task == last_ || task == before_;
   }
 
   /// The tasks, each once, the latest noted first.
