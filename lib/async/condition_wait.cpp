@@ -35,9 +35,11 @@ void condition_wait::cancel_alarm() noexcept {
   if (has_deadline_ && alarm_.is_set()) scheduler_->cancel_timer(alarm_);
 }
 
-// The coroutine is destroyed while it waits.
+// Called if the coroutine was not resumed, or not from a simple wait. It may be destroyed while it
+// waits.
 void condition_wait::abandon() noexcept {
   bool ended = true;
+  // acquire: a wait that has ended does not touch the scope, which may be gone.
   if (linked_.load(std::memory_order_acquire)) {
     const detail::biased_lock lock(scope_.mutex_);
     ended = !linked_.load(std::memory_order_relaxed);
@@ -48,23 +50,7 @@ void condition_wait::abandon() noexcept {
   if (ended) withdraw_wakeup();
 }
 
-// A short path without a call, for a join without a deadline in a task whose thread owns the scope.
-bool condition_wait::start() LEAT_NO_ANALYSIS {
-  const task_context* const task = context_;
-  if (!task || &task->scope() == &scope_ || has_deadline_ || conditions_ != task_scope::idle ||
-      !scope_.mutex_.try_lock_as_owner()) [[unlikely]] {
-    return start_slowly();
-  }
-  const bool over = scope_.tasks_ == 0 && scope_.held_ == 0;
-  if (!over) {
-    begin_wait();
-    link_into_scope();
-  }
-  scope_.mutex_.unlock(true);
-  return over;
-}
-
-bool condition_wait::start_slowly() {
+bool condition_wait::start() {
   if (context_ && &context_->scope() == &scope_ && (conditions_ & task_scope::idle) != 0) {
     result_ = outcome::self_join;
     return true;

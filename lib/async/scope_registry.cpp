@@ -59,6 +59,7 @@ void scope_registry::add(task_scope& s, task_scope* parent) noexcept {
   // Set before the scope is linked: a stop of the parent may reach it at once, and locks its shard.
   s.number_ = here.next++;
   s.shard_ = here.own;
+  s.parent_shard_ = parent ? parent->shard_ : here.own;
   const bool one_shard = parent && parent->shard_ == here.own;
   if (parent && !one_shard) {
     const shard::guard lock(parent->shard_->mutex);
@@ -73,7 +74,6 @@ void scope_registry::add(task_scope& s, task_scope* parent) noexcept {
 }
 
 void scope_registry::remove_from_parent(task_scope& s) noexcept {
-  if (!s.parent_shard_) return;
   {
     const shard::guard lock(s.parent_shard_->mutex);
     if (s.stops_in_progress_ == 0) {

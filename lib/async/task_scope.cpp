@@ -2,7 +2,6 @@
 #include "leat/async/condition_wait.hpp"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <utility>
 
@@ -23,61 +22,21 @@ void detail::promise_base::unhandled_exception() noexcept {
 
 std::exception_ptr detail::promise_base::take_error_to_throw() noexcept { return take_error(); }
 
-// --------------------------------------------------------------------- stop, from scope to task
-
-// Returns them in a list that `following_` links.
-inline condition_wait* task_scope::take_satisfied() noexcept {
-  condition_wait* const first = waiters_;
-  if (first && !first->following_ && !first->select_state_) [[likely]] {
-    if (!is_satisfied(first->conditions_)) return nullptr;
-    waiters_ = nullptr;
-    first->linked_.store(false, std::memory_order_release);
-    return first;
-  }
-  return take_several_satisfied();
-}
-
-condition_wait* task_scope::take_several_satisfied() noexcept {
-  condition_wait* satisfied = nullptr;
-  condition_wait** last = &satisfied;
-  for (condition_wait* w = waiters_; w != nullptr;) {
-    condition_wait* const following = w->following_;
-    if (is_satisfied(w->conditions_)) {
-      unlink(*w);
-      if (w->claim()) {
-        *last = w;
-        last = &w->following_;
-      }
-    }
-    w = following;
-  }
-  *last = nullptr;
-  return satisfied;
-}
-
-inline void task_scope::wake_all(condition_wait* w) noexcept {
-  while (w) std::exchange(w, w->following_)->wake();
-}
-
-void task_scope::run_stop_notice(work_item& item) noexcept {
-  auto& self = static_cast<detail::stop_notice&>(item);
-  scheduler& where = *self.sched;
-  if (self.scope->cancel_wait_batch(self)) {
-    where.post(self);
-  } else {
-    self.scope->remove_hold();  // the last access: the scope may be destroyed now
-    where.remove_hold();
-  }
-}
-
-bool task_scope::owns_stop_notice(const work_item& item) const noexcept {
-  return item.run_ == &task_scope::run_stop_notice &&
-         static_cast<const detail::stop_notice&>(item).scope == this;
-}
+// ------------------------------------------------------------------------------------- creation
 
 // Returns the thread that will use a new scope alone, or null if several may use it.
 static inline detail::biased_mutex::thread_id find_owner(const scheduler* here) noexcept {
-  return here && here->is_run_by_one_thread() ? detail::biased_mutex::this_thread() : nullptr;
+  const detail::biased_mutex::thread_id self = detail::biased_mutex::this_thread();
+  if (!self) __builtin_unreachable();
+  return here && here->is_run_by_one_thread() ? self : nullptr;
+}
+
+// Returns the id of the current task and sets `scope` to its scope, or an empty id.
+static inline task_id find_maker(task_scope*& scope) noexcept {
+  const task_context* const maker = scheduler::current_task();
+  if (!maker) return {};
+  scope = &maker->scope();
+  return maker->id();
 }
 
 char* task_scope::copy_name(std::string_view name) {
@@ -88,10 +47,7 @@ char* task_scope::copy_name(std::string_view name) {
 
 // Without calls, except at their ends, the constructor and the destructor need no stack frame: half
 // of their cost would be to save registers.
-task_scope::task_scope(std::string_view kind, char* name, task_id maker,
-                       task_context* stopped_with) noexcept
-    : kind_(kind), name_(name), maker_(maker), mutex_(find_owner(scheduler::current())) {
-  task_scope* const parent = stopped_with ? &stopped_with->scope() : nullptr;
+[[gnu::always_inline]] inline void task_scope::add_to_registry(task_scope* parent) noexcept {
   // Linked before the test: a stop of the parent finds this scope, or the test finds the stop.
   if (!detail::scope_registry::add_quickly(*this, parent)) [[unlikely]] {
     add_slowly(parent);
@@ -100,14 +56,33 @@ task_scope::task_scope(std::string_view kind, char* name, task_id maker,
   }
 }
 
+task_scope::task_scope(std::string_view kind, char* name, task_id maker,
+                       task_context* stopped_with) noexcept
+    : kind_(kind),
+      maker_(maker),
+      name_(name),
+      mutex_(find_owner(scheduler::current())),
+      stop_notice_(scheduler::current()) {
+  add_to_registry(stopped_with ? &stopped_with->scope() : nullptr);
+}
+
+// `parent` is a variable for the first initializer, which finds the task.
+[[gnu::always_inline]] inline task_scope::task_scope(task_scope* parent, std::string_view kind,
+                                                     char* name) noexcept
+    : kind_(kind),
+      maker_(find_maker(parent)),
+      name_(name),
+      mutex_(find_owner(scheduler::current())),
+      stop_notice_(scheduler::current()) {
+  add_to_registry(parent);
+}
+
+task_scope::task_scope(std::string_view kind, char* name) noexcept
+    : task_scope(static_cast<task_scope*>(nullptr), kind, name) {}
+
 void task_scope::add_slowly(task_scope* parent) noexcept {
   detail::scope_registry::add(*this, parent);
   if (parent && parent->stop_requested()) stop_with_parent();
-}
-
-void task_scope::stop_with_parent() noexcept {
-  detail::scope_registry::remove_from_parent(*this);
-  stop_scope(true);
 }
 
 // If this thread owns the lock, no other thread has used the scope. A stop of the parent may still
@@ -116,7 +91,7 @@ task_scope::~task_scope() LEAT_NO_ANALYSIS {
   if (!mutex_.is_owned_here() || is_used() || !detail::scope_registry::remove_quickly(*this))
       [[unlikely]] {
     remove_slowly();
-  } else if (name_ || stop_ || stop_notice_.following) [[unlikely]] {
+  } else if (name_ || has_parts_) [[unlikely]] {
     free_parts();
   }
 }
@@ -147,132 +122,6 @@ void task_scope::check_unused() noexcept {
               "task scope destroyed while operations wait on it: join the waiting tasks first");
 }
 
-std::stop_token task_scope::get_stop_token() const {
-  const detail::biased_lock lock(mutex_);
-  if (!stop_) {
-    stop_ = new std::stop_source;
-    if (stopped_.load(std::memory_order_relaxed)) stop_->request_stop();
-  }
-  return stop_->get_token();
-}
-
-// Sets the flag, and decides which schedulers finish_stop() is to notify. Returns false if a stop
-// was requested before.
-bool task_scope::begin_stop(bool with_parent) noexcept {
-  const detail::biased_lock lock(mutex_);
-  if (stopped_.load(std::memory_order_relaxed)) return false;
-  stopped_with_parent_ = with_parent;
-  stopped_.store(true, std::memory_order_release);  // pairs with stop_requested()
-  for (detail::stop_notice* n = &stop_notice_; n; n = n->following) {
-    n->begins = true;
-    if (n->tasks == 0 || std::exchange(n->is_posted, true)) continue;
-    n->is_due = true;
-    ++held_;
-    n->scope = this;
-    n->run_ = &task_scope::run_stop_notice;
-    n->sched->add_hold();  // until the notice is delivered: the tasks may end before it is posted
-  }
-  ++held_;  // keeps the scope alive until finish_stop()
-  return true;
-}
-
-void task_scope::finish_stop() noexcept {
-  work_list notices;
-  condition_wait* satisfied = nullptr;
-  std::stop_source source(std::nostopstate);
-  {
-    const detail::biased_lock lock(mutex_);
-    for (detail::stop_notice* n = &stop_notice_; n; n = n->following) {
-      if (std::exchange(n->is_due, false)) notices.push_back(*n);
-    }
-    satisfied = take_satisfied();
-    if (stop_ && stopped_.load(std::memory_order_relaxed)) source = *stop_;
-  }
-  {
-    const detail::preemption_hook::disabled while_callbacks_run;
-    source.request_stop();
-  }
-  // Each notice has a hold on this scope and on its scheduler, which end when it has run.
-  while (work_item* item = notices.pop_front())
-    static_cast<detail::stop_notice*>(item)->sched->post(*item);
-  wake_all(satisfied);
-  remove_hold();
-}
-
-// The scopes that stop with this one stop before its callbacks run, which may stop such a scope
-// too. Tasks await each other under any number of limits, so a stop must not recurse: each scope
-// whose stop is in progress refers to the one that it stops with.
-bool task_scope::stop_scope(bool with_parent) noexcept {
-  using registry = detail::scope_registry;
-  if (!begin_stop(with_parent)) return false;
-  {
-    const detail::preemption_hook::disabled while_callbacks_run;
-    for (task_scope* scope = this;;) {
-      task_scope* const child = registry::begin_stop_of_child(*scope);
-      if (child && child->begin_stop(true)) {
-        scope = child;
-      } else if (child) {
-        registry::end_stop(*child);
-      } else if (scope == this) {
-        break;
-      } else {
-        task_scope& ended = *std::exchange(scope, scope->previous_sibling_);
-        ended.finish_stop();
-        registry::end_stop(ended);
-      }
-    }
-  }
-  finish_stop();
-  return true;
-}
-
-// If finish_stop() is yet to run on another thread, the tokens of the withdrawn request stop here.
-void task_scope::reset_stop() {
-  std::unique_ptr<std::stop_source> withdrawn;
-  {
-    const detail::biased_lock lock(mutex_);
-    if (!stopped_.load(std::memory_order_relaxed)) return;
-    withdrawn.reset(std::exchange(stop_, nullptr));
-    stopped_.store(false, std::memory_order_release);
-  }
-  if (withdrawn) withdrawn->request_stop();
-}
-
-namespace {
-
-// Prefetches the two cache lines that begin at `address`. The memory of 100,000 tasks that a stop
-// touches is not cached, and the address of the next task is known only after reading this one.
-void prefetch(const void* address) noexcept {
-  __builtin_prefetch(address);
-  __builtin_prefetch(static_cast<const char*>(address) + 64);
-}
-
-}  // namespace
-
-// Returns true if there are more.
-bool task_scope::cancel_wait_batch(detail::stop_notice& n) noexcept {
-  // Tasks of this scheduler end on this thread only, so their waits remain while the lock is
-  // released.
-  std::array<wait_operation*, 64> waits;
-  std::size_t count = 0;
-  bool more = false;
-  {
-    const detail::biased_lock lock(mutex_);
-    if (std::exchange(n.begins, false)) n.set_next(children_);
-    if (!stopped_.load(std::memory_order_relaxed)) n.next = nullptr;  // cleared meanwhile
-    for (; n.next && count < waits.size(); n.set_next(n.next->following_)) {
-      wait_operation* const w = n.next->waiting();
-      if (!w) continue;
-      prefetch(w);
-      prefetch(n.next->innermost_);
-      waits[count++] = w;
-    }
-    more = n.is_posted = n.next != nullptr;
-  }
-  for (std::size_t i = 0; i < count; ++i) waits[i]->what().cancel(*waits[i]);
-  return more;
-}
-
 // ------------------------------------------------------------------------- tasks, begin and end
 
 inline detail::stop_notice* task_scope::find_stop_notice(const scheduler& s) noexcept {
@@ -282,9 +131,9 @@ inline detail::stop_notice* task_scope::find_stop_notice(const scheduler& s) noe
 }
 
 inline void task_scope::add_child(task_context& c, detail::stop_notice& n) noexcept {
-  ++tasks_;
-  ++n.tasks;
-  c.index_ |= ++spawned_ * 4;  // above the flags
+  ++users_;
+  if (&n != &stop_notice_) ++n.tasks;
+  c.index_ |= spawned_ += task_context::one_task;
   c.following_ = children_;
   if (children_) children_->previous_ = &c;
   children_ = &c;
@@ -292,8 +141,11 @@ inline void task_scope::add_child(task_context& c, detail::stop_notice& n) noexc
 
 bool task_scope::add_if_known(task_context& c) noexcept {
   const detail::biased_lock lock(mutex_);
-  if (!stop_notice_.sched) stop_notice_.sched = c.scheduler_;
-  detail::stop_notice* const n = find_stop_notice(*c.scheduler_);
+  detail::stop_notice* n = find_stop_notice(*c.scheduler_);
+  if (!n && (!stop_notice_.sched || (users_ == 0 && !stop_notice_.following))) {  // it is free
+    n = &stop_notice_;
+    n->sched = c.scheduler_;
+  }
   if (n) add_child(c, *n);
   return n != nullptr;
 }
@@ -305,13 +157,14 @@ void task_scope::add_slowly(task_context& c) {
     void operator()(task_context* c) const noexcept { task_context::free(*c); }
   };
   std::unique_ptr<task_context, free_task> owned(&c);
-  auto fresh = std::make_unique<detail::stop_notice>();
-  fresh->sched = c.scheduler_;
+  auto fresh = std::make_unique<detail::stop_notice>(c.scheduler_);
+  fresh->tasks = 0;
   const detail::biased_lock lock(mutex_);
   detail::stop_notice* n = find_stop_notice(*c.scheduler_);  // two threads may have arrived here
   if (!n) {
     n = fresh.release();
     n->following = std::exchange(stop_notice_.following, n);
+    has_parts_ = true;
   }
   add_child(*owned.release(), *n);
 }
@@ -326,31 +179,32 @@ bool task_scope::has_task_on(const scheduler& s) const noexcept {
 
 // Without calls, like the constructor. Returns false, without effect, if this is another scheduler
 // or thread, if a stop could not reach the scheduler, or if there is no free memory.
-[[gnu::always_inline]] inline bool task_scope::start_quickly(
-    scheduler& s, detail::promise_base& promise, const std::source_location& where) noexcept {
-  if (scheduler::current() != &s || s.has_task_locals() || !mutex_.try_lock_as_owner()) {
-    return false;
-  }
-  detail::stop_notice& n = stop_notice_;
-  void* const memory =
-      !n.sched || n.sched == &s ? detail::take_free_frame(sizeof(task_context)) : nullptr;
+[[gnu::always_inline]] inline bool task_scope::start_quickly(scheduler* s,
+                                                             detail::promise_base& promise,
+                                                             std::source_location where) noexcept {
+  // A mutex that this thread owns was created on a scheduler, so it has the first notice.
+  if (!mutex_.try_lock_as_owner()) return false;
+  void* const memory = stop_notice_.sched == s && !s->has_task_locals()
+                           ? detail::take_free_frame(sizeof(task_context))
+                           : nullptr;
   if (!memory) {
     mutex_.unlock(true);
     return false;
   }
-  task_context& child = *::new (memory) task_context(s, *this, where);
+  task_context& child = *::new (memory) task_context(*s, *this, where);
   promise.root_in(child);
   child.run_ = &task_scope::start;
-  n.sched = &s;
-  add_child(child, n);
+  add_child(child, stop_notice_);
   mutex_.unlock(true);
-  s.post(child);
-  s.task_started();  // last, because it may make a call
+  s->post_here(child);
+  s->task_started();  // last, because it may make a call
   return true;
 }
 
-void task_scope::start_slowly(scheduler& s, detail::promise_base& promise, std::string_view name,
-                              const std::source_location& where) {
+void task_scope::start_slowly(scheduler* on, detail::promise_base& promise, std::string_view name,
+                              std::source_location where) {
+  LEAT_ASSERT(on != nullptr, "task_group::spawn() outside a scheduler: use spawn_on()");
+  scheduler& s = *on;
   detail::task_local_node* const locals = detail::current_task_locals();
   void* const memory = detail::allocate_frame(task_context::size_with(locals != nullptr, name));
   task_context& child = *::new (memory) task_context(s, *this, where);
@@ -370,13 +224,24 @@ void task_scope::start_slowly(scheduler& s, detail::promise_base& promise, std::
 }
 
 void task_scope::start_on(scheduler& s, detail::promise_base& promise, std::source_location where) {
+  if (scheduler::current() != &s || !start_quickly(&s, promise, where)) [[unlikely]]
+    start_slowly(&s, promise, std::string_view(), where);
+}
+
+void task_scope::start_named_in_turn(detail::promise_base& promise, std::string_view name,
+                                     std::source_location where) {
+  start_slowly(scheduler::current(), promise, name.substr(0, name.find('\0')), where);
+}
+
+void task_scope::start_in_turn(detail::promise_base& promise, std::source_location where) {
+  scheduler* const s = scheduler::current();
   if (!start_quickly(s, promise, where)) [[unlikely]]
     start_slowly(s, promise, std::string_view(), where);
 }
 
 void task_scope::start_named_on(scheduler& s, detail::promise_base& promise, std::string_view name,
                                 std::source_location where) {
-  start_slowly(s, promise, name.substr(0, name.find('\0')), where);
+  start_slowly(&s, promise, name.substr(0, name.find('\0')), where);
 }
 
 void task_scope::start(work_item& item) noexcept {
@@ -399,37 +264,70 @@ void task_scope::start_from_elsewhere(work_item& item) noexcept {
   start(item);
 }
 
-void detail::task_runner::finish_ended() noexcept {
-  task_scope::finish(*std::exchange(ended_, nullptr));
+// ------------------------------------------------------------------- waits that are satisfied
+
+// Returns them in a list that `following_` links.
+condition_wait* task_scope::take_satisfied() noexcept {
+  condition_wait* const first = waiters_;
+  if (first && !first->following_ && !first->select_state_) [[likely]] {
+    if (!is_satisfied(first->conditions_)) return nullptr;
+    waiters_ = nullptr;
+    first->linked_.store(false, std::memory_order_release);
+    return first;
+  }
+  return take_several_satisfied();
+}
+
+condition_wait* task_scope::take_several_satisfied() noexcept {
+  condition_wait* satisfied = nullptr;
+  condition_wait** last = &satisfied;
+  for (condition_wait* w = waiters_; w != nullptr;) {
+    condition_wait* const following = w->following_;
+    if (is_satisfied(w->conditions_)) {
+      unlink(*w);
+      if (w->claim()) {
+        *last = w;
+        last = &w->following_;
+      }
+    }
+    w = following;
+  }
+  *last = nullptr;
+  return satisfied;
+}
+
+void task_scope::wake_all(condition_wait* w) noexcept {
+  while (w) std::exchange(w, w->following_)->wake();
+}
+
+// -------------------------------------------------------------------------------- end of tasks
+
+inline void task_scope::unlink_child(task_context& c) noexcept {
+  (c.previous_ ? c.previous_->following_ : children_) = c.following_;
+  if (c.following_) c.following_->previous_ = c.previous_;
 }
 
 // Removes a task whose frames are destroyed. Returns the waits that are satisfied now.
-inline condition_wait* task_scope::remove_child(task_context& c) noexcept {
-  (c.previous_ ? c.previous_->following_ : children_) = c.following_;
-  if (c.following_) c.following_->previous_ = c.previous_;
+condition_wait* task_scope::remove_child(task_context& c) noexcept {
+  unlink_child(c);
   detail::stop_notice& n = *find_stop_notice(*c.scheduler_);
-  --n.tasks;
-  if (n.next == &c) [[unlikely]]
-    n.set_next(c.following_);
-  return --tasks_ == 0 && waiters_ ? take_satisfied() : nullptr;
+  if (&n != &stop_notice_) --n.tasks;
+  if (n.next == &c) n.set_next(c.following_);
+  return --users_ == 0 && waiters_ ? take_satisfied() : nullptr;
 }
 
-condition_wait* task_scope::remove_child_slowly(task_context& c) noexcept {
-  const detail::biased_lock lock(mutex_);
-  return remove_child(c);
-}
-
-// A short path without a call while it holds the lock. The scope may be destroyed after that.
-inline void task_scope::leave_now(task_context& c) noexcept LEAT_NO_ANALYSIS {
-  task_scope& scope = *c.scope_;
+// The scope may be destroyed after the wake-up.
+void task_scope::leave_now(task_context& c) noexcept {
   condition_wait* satisfied = nullptr;
-  if (scope.mutex_.try_lock_as_owner()) [[likely]] {
-    satisfied = scope.remove_child(c);
-    scope.mutex_.unlock(true);
-  } else {
-    satisfied = scope.remove_child_slowly(c);
+  {
+    const detail::biased_lock lock(c.scope_->mutex_);
+    satisfied = c.scope_->remove_child(c);
   }
-  if (satisfied) wake_all(satisfied);
+  wake_all(satisfied);
+  free_and_end(c);
+}
+
+void task_scope::free_and_end(task_context& c) noexcept {
   scheduler& sched = *c.scheduler_;
   task_context::free(c);
   sched.task_ended();
@@ -440,10 +338,40 @@ void task_scope::leave(task_context& c, std::exception_ptr error) noexcept {
   leave_now(c);
 }
 
-void task_scope::finish(task_context& c) noexcept {
-  if (c.innermost_) finish_with_result(c);
-  leave_now(c);
+// A short path for a task of the scheduler of the first notice, which wakes no wait or a join that
+// is alone. Makes no call, except at its end.
+[[gnu::always_inline]] inline void task_scope::finish(task_context& c) noexcept {
+  task_scope& scope = *c.scope_;
+  scheduler& sched = *c.scheduler_;
+  if (c.innermost_) [[unlikely]]
+    return finish_with_result(c);
+  if (!scope.mutex_.try_lock_as_owner()) [[unlikely]]
+    return leave_now(c);
+  condition_wait* const join = scope.users_ == 1 ? scope.waiters_ : nullptr;
+  const bool is_simple =
+      !join || (join->stage_ == condition_wait::stage::alone && join->scheduler_ == &sched);
+  if (!is_simple || scope.stop_notice_.sched != &sched || scope.stop_notice_.next == &c)
+      [[unlikely]] {
+    scope.mutex_.unlock(true);
+    return leave_now(c);
+  }
+  scope.unlink_child(c);
+  --scope.users_;
+  if (join) {
+    scope.waiters_ = nullptr;
+    join->linked_.store(false, std::memory_order_release);
+    scope.mutex_.unlock(true);
+    sched.post_here(*join);
+  } else {
+    scope.mutex_.unlock(true);
+  }
+  const bool has_tail = c.index_ % task_context::one_task != 0;
+  if (has_tail || !detail::keep_free_frame(&c, sizeof(task_context))) [[unlikely]]
+    return free_and_end(c);
+  sched.task_ended();
 }
+
+void detail::task_runner::finish_ended(task_context& c) noexcept { task_scope::finish(c); }
 
 void task_scope::finish_with_result(task_context& c) noexcept {
   task_scope& scope = *c.scope_;
@@ -458,6 +386,8 @@ void task_scope::finish_with_result(task_context& c) noexcept {
   }
   promise.coroutine().destroy();
   if (error) scope.task_failed(std::move(error));
+  c.innermost_ = nullptr;
+  finish(c);
 }
 
 detail::promise_base& task_scope::outermost(const task_context& c) noexcept {
@@ -469,29 +399,30 @@ detail::promise_base& task_scope::outermost(const task_context& c) noexcept {
 
 std::size_t task_scope::live_tasks() const noexcept {
   const detail::biased_lock lock(mutex_);
-  return tasks_;
+  return tasks();
 }
 
 task_id task_scope::next_id() noexcept {
   const detail::biased_lock lock(mutex_);
-  return {number_, ++spawned_};
+  spawned_ += task_context::one_task;
+  return {number_, spawned_ / task_context::one_task};
 }
 
 bool task_scope::is_idle() const noexcept {
   const detail::biased_lock lock(mutex_);
-  return tasks_ == 0 && held_ == 0;
+  return users_ == 0;
 }
 
 void task_scope::add_hold() noexcept {
   const detail::biased_lock lock(mutex_);
-  ++held_;
+  users_ += one_hold;
 }
 
 void task_scope::remove_hold() noexcept {
   condition_wait* satisfied = nullptr;
   {
     const detail::biased_lock lock(mutex_);
-    --held_;
+    users_ -= one_hold;
     satisfied = take_satisfied();
   }
   wake_all(satisfied);

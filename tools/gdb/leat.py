@@ -210,7 +210,7 @@ def describe_scope(wait, _now):
 
 
 def describe_join(wait, now):
-    return f'{describe_scope(wait, now)}, {count(number(scope_of(wait)["tasks_"]), "task")} live'
+    return f'{describe_scope(wait, now)}, {count(number(scope_of(wait)["users_"]) % 2**32, "task")} live'
 
 
 def is_set(timer):

@@ -46,8 +46,7 @@ class [[nodiscard]] condition_wait : public wait_operation {
                        unstarted.has_deadline_ ? unstarted.alarm_.when_ : no_deadline,
                        unstarted.where()) {}
   ~condition_wait() {
-    // acquire: a wait that has ended does not touch the scope, which may be gone.
-    if (linked_.load(std::memory_order_acquire) || is_dying()) [[unlikely]]
+    if (stage_ != stage::over) [[unlikely]]
       abandon();
   }
 
@@ -57,8 +56,35 @@ class [[nodiscard]] condition_wait : public wait_operation {
     attach(h);
     return !start();
   }
+  /// Like await_ready(), after bind(). A short path without a call, for a join that is alone.
+  [[gnu::always_inline]] bool await_ready_in_task() LEAT_NO_ANALYSIS {
+    task_context& task = *context_;
+    task_scope& scope = scope_;
+    if (has_deadline_ || conditions_ != task_scope::idle) return start();
+    set_wait_begin();  // before the lock, so that the compiler drops the default values
+    if (&task.scope() == &scope || !scope.mutex_.try_lock_as_owner()) [[unlikely]] {
+      return start();
+    }
+    if (scope.waiters_ != nullptr) [[unlikely]] {
+      scope.mutex_.unlock(true);
+      return start();
+    }
+    const bool over = scope.users_ == 0;
+    if (!over) {
+      set_waiting(task);
+      stage_ = stage::alone;
+      following_ = nullptr;
+      previous_ = nullptr;
+      linked_.store(true, std::memory_order_relaxed);
+      scope.waiters_ = this;
+    }
+    scope.mutex_.unlock(true);
+    return over;
+  }
+  /// Like await_suspend(), after bind().
+  void await_suspend_in_task(std::coroutine_handle<>) const noexcept {}
   bool await_resume() {
-    if (result_ == outcome::satisfied && !has_deadline_) [[likely]]
+    if (!has_deadline_ && resume_without_deadline()) [[likely]]
       return true;
     const auto [ec, satisfied] = await_tuple();
     if (ec) throw failed(ec);
@@ -70,6 +96,13 @@ class [[nodiscard]] condition_wait : public wait_operation {
   /// The scope whose tasks this waits for.
   [[nodiscard]] task_scope& scope() const noexcept { return scope_; }
 
+  /// Returns true after a wait without a deadline that was not cancelled or refused.
+  [[nodiscard]] bool resume_without_deadline() noexcept {
+    if (result_ != outcome::satisfied) return false;
+    stage_ = stage::over;
+    return true;
+  }
+
   /// Returns true if the waiting task was asked to stop, also if it waits in a select. Returns
   /// false outside a task.
   [[nodiscard, gnu::cold]] bool is_task_stopped() const noexcept;
@@ -80,18 +113,23 @@ class [[nodiscard]] condition_wait : public wait_operation {
   friend class detail::select_branch;
   friend std::string detail::to_text(const timer& t);
   enum class outcome : unsigned char { satisfied, deadline, cancelled, self_join };
+  // `alone`: the only wait of its scope, for `idle` and of a task; it has no deadline and is not
+  // part of a select. `over`: the waiting coroutine has resumed.
+  enum class stage : unsigned char { general, alone, over };
 
   [[nodiscard, gnu::cold]] failure failed(std::error_code ec) const;
   [[nodiscard, gnu::cold]] static failure self_join_error(const task_scope& scope,
                                                           std::string_view who);
   bool start();
-  [[gnu::cold]] bool start_slowly();
   [[nodiscard]] bool link_or_end() noexcept LEAT_NO_ANALYSIS;
   [[gnu::cold]] void abandon() noexcept;
   void link_into_scope() noexcept LEAT_NO_ANALYSIS {
     previous_ = nullptr;
     following_ = scope_.waiters_;
-    if (following_) following_->previous_ = this;
+    if (following_) {
+      following_->previous_ = this;
+      following_->stage_ = stage::general;
+    }
     scope_.waiters_ = this;
     linked_.store(true, std::memory_order_relaxed);
   }
@@ -123,8 +161,9 @@ class [[nodiscard]] condition_wait : public wait_operation {
   task_scope& scope_;
   const unsigned conditions_;
   const bool has_deadline_;
-  std::atomic<bool> linked_{false};  // changes under the lock of the scope
   outcome result_ = outcome::satisfied;
+  std::atomic<bool> linked_{false};  // changes under the lock of the scope, like the next one
+  stage stage_ = stage::general;
   detail::select_state* select_state_ = nullptr;  // that it is part of
   int index_;                                     // in that
   union {

@@ -141,7 +141,10 @@ void task_scope::start_task_on(scheduler& s, task<T>&& t, const std::source_loca
 
 template <class T>
 void task_scope::start_here(task<T>&& t, const std::source_location& where) {
-  start_task_on(*scheduler::current(), std::move(t), where);
+  LEAT_ASSERT(t.valid(),
+              "co_await on an empty task: it was moved from or has already been awaited");
+  start_in_turn(t.handle_.promise(), where);
+  static_cast<void>(t.release());
 }
 
 inline void task_scope::spawn_on(scheduler& s, task<void> t, std::string_view name,
@@ -151,6 +154,17 @@ inline void task_scope::spawn_on(scheduler& s, task<void> t, std::string_view na
     start_on(s, t.handle_.promise(), where);
   } else {
     start_named_on(s, t.handle_.promise(), name, where);
+  }
+  static_cast<void>(t.release());
+}
+
+inline void task_scope::spawn_here(task<void> t, std::string_view name,
+                                   const std::source_location& where) {
+  LEAT_ASSERT(t.valid(), "spawn() of an empty task: it was moved from or has already been spawned");
+  if (name.empty()) {
+    start_in_turn(t.handle_.promise(), where);
+  } else {
+    start_named_in_turn(t.handle_.promise(), name, where);
   }
   static_cast<void>(t.release());
 }

@@ -91,11 +91,12 @@ class task_context : private work_item {
   // a pointer to the values, which the context shares, then the name, ended by a zero.
   static constexpr std::uint64_t name_flag = 1;
   static constexpr std::uint64_t locals_flag = 2;
+  static constexpr std::uint64_t one_task = 4;  // of the number above the flags
   [[nodiscard]] static std::size_t size_with(bool locals, std::string_view name) noexcept {
     return sizeof(task_context) + (locals ? sizeof(detail::task_local_node*) : 0) +
            (name.empty() ? 0 : name.size() + 1);
   }
-  [[nodiscard]] std::uint64_t index() const noexcept { return index_ >> 2; }
+  [[nodiscard]] std::uint64_t index() const noexcept { return index_ / one_task; }
   [[nodiscard]] bool has_name() const noexcept { return (index_ & name_flag) != 0; }
   [[nodiscard]] bool has_locals() const noexcept { return (index_ & locals_flag) != 0; }
   [[nodiscard]] const char* name_memory() const noexcept {
@@ -128,8 +129,8 @@ class task_context : private work_item {
   [[gnu::cold]] static void free_with_tail(task_context& c) noexcept;
 
   scheduler* scheduler_;
-  task_scope* scope_;
   std::uint64_t index_ = 0;  // the flags, and above them the number that the scope sets
+  task_scope* scope_;
   // The end of the chain of awaiting tasks. Null while the outermost one, at its end, destroys its
   // frame.
   detail::promise_base* innermost_ = nullptr;

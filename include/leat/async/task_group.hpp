@@ -65,7 +65,8 @@ class task_group final : public task_scope {
         : condition_wait(group, idle, no_deadline, where) {}
 
     void await_resume() {
-      condition_wait::await_resume();
+      if (!resume_without_deadline()) [[unlikely]]
+        condition_wait::await_resume();
       if (group().has_outcome_.load(std::memory_order_acquire)) [[unlikely]]
         group().throw_outcome(is_task_stopped());
     }
@@ -81,7 +82,7 @@ class task_group final : public task_scope {
 
   /// `name` appears in dumps.
   explicit task_group(std::string_view name = {})
-      : task_scope("task group", name, scheduler::current_task()) {}
+      : task_scope(keeps_results_t{false}, "task group", name) {}
 
   /// Creates a group that does not stop when the task that creates it is asked to stop. Use it for
   /// work that must be completed after a stop request, such as closing a file.
@@ -99,9 +100,7 @@ class task_group final : public task_scope {
   /// Errors: std::bad_alloc; the task is then not started.
   void spawn(task<void> t, std::string_view name = {},
              std::source_location where = std::source_location::current()) {
-    scheduler* s = scheduler::current();
-    LEAT_ASSERT(s != nullptr, "task_group::spawn() outside a scheduler: use spawn_on()");
-    spawn_on(*s, std::move(t), name, where);
+    spawn_here(std::move(t), name, where);
   }
 
   /// Calls `body` as a task, and keeps it until the task has finished:

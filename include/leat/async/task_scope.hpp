@@ -130,11 +130,19 @@ class task_scope {
   inline void spawn_on(scheduler& s, task<void> t, std::string_view name,
                        const std::source_location& where);  // in task.hpp
 
+  /// Like spawn_on(), but on the current scheduler.
+  inline void spawn_here(task<void> t, std::string_view name,
+                         const std::source_location& where);  // in task.hpp
+
   /// Like spawn_on(), but for a coroutine of any type, which it does not own if it throws. A scope
   /// that keeps the result overrides task_returned().
   void start_on(scheduler& s, detail::promise_base& promise, std::source_location where);
   void start_named_on(scheduler& s, detail::promise_base& promise, std::string_view name,
                       std::source_location where);
+  /// Like the two above, but on the current scheduler.
+  void start_in_turn(detail::promise_base& promise, std::source_location where);
+  void start_named_in_turn(detail::promise_base& promise, std::string_view name,
+                           std::source_location where);
 
   /// Starts a task of the current scheduler, as start_on() does, and owns it.
   template <class T>
@@ -174,8 +182,8 @@ class task_scope {
 
   /// Creates a scope of the current task that keeps the results of its tasks.
   task_scope(keeps_results_t keeps_results, std::string_view kind, std::string_view name)
-      : task_scope(kind, name, scheduler::current_task()) {
-    keeps_results_ = keeps_results.does;
+      : task_scope(kind, name.empty() ? nullptr : copy_name(name)) {
+    if (keeps_results.does) keeps_results_ = true;
   }
 
   /// Returns true if no task and no hold is left.
@@ -203,8 +211,11 @@ class task_scope {
   friend class detail::scope_handover;
 
   [[gnu::cold]] static char* copy_name(std::string_view name);
-  // Owns `name`, which may be null.
+  // These own `name`, which may be null. The second one is a scope of the current task.
   task_scope(std::string_view kind, char* name, task_id maker, task_context* stopped_with) noexcept;
+  task_scope(std::string_view kind, char* name) noexcept;
+  task_scope(task_scope* parent, std::string_view kind, char* name) noexcept;
+  void add_to_registry(task_scope* parent) noexcept;
   [[gnu::cold]] void add_slowly(task_scope* parent) noexcept;
   [[gnu::cold]] void stop_with_parent() noexcept;
   bool stop_scope(bool with_parent) noexcept;
@@ -218,20 +229,21 @@ class task_scope {
   static void start(work_item& item) noexcept;
   static void start_from_elsewhere(work_item& item) noexcept;
   [[nodiscard]] static bool is_start(const work_item& item) noexcept;  // of a task
-  static void finish(task_context& c) noexcept;
+  static void finish(task_context& c) noexcept LEAT_NO_ANALYSIS;
   [[nodiscard]] bool is_used() const noexcept LEAT_REQUIRES(mutex_) {
-    return tasks_ != 0 || held_ != 0 || waiters_ != nullptr;
+    return users_ != 0 || waiters_ != nullptr;
   }
   void check_unused() noexcept;
-  [[nodiscard]] bool start_quickly(scheduler& s, detail::promise_base& promise,
-                                   const std::source_location& where) noexcept LEAT_NO_ANALYSIS;
-  [[gnu::cold]] void start_slowly(scheduler& s, detail::promise_base& promise,
-                                  std::string_view name, const std::source_location& where);
+  [[nodiscard]] bool start_quickly(scheduler* s, detail::promise_base& promise,
+                                   std::source_location where) noexcept LEAT_NO_ANALYSIS;
+  [[gnu::cold]] void start_slowly(scheduler* s, detail::promise_base& promise,
+                                  std::string_view name, std::source_location where);
   static void finish_with_result(task_context& c) noexcept;
   static void leave(task_context& c, std::exception_ptr error) noexcept;
+  void unlink_child(task_context& c) noexcept LEAT_REQUIRES(mutex_);
   [[nodiscard]] condition_wait* remove_child(task_context& c) noexcept LEAT_REQUIRES(mutex_);
-  [[nodiscard, gnu::cold]] condition_wait* remove_child_slowly(task_context& c) noexcept;
   static void leave_now(task_context& c) noexcept;
+  static void free_and_end(task_context& c) noexcept;
   // For scheduler_driver::end_tasks().
   [[nodiscard]] static bool drop(work_item& item) noexcept;
   [[nodiscard]] static detail::promise_base& outermost(const task_context& c) noexcept;
@@ -250,7 +262,7 @@ class task_scope {
   [[nodiscard]] bool has_task_on(const scheduler& s) const noexcept;
   bool cancel_wait_batch(detail::stop_notice& n) noexcept;
   [[nodiscard]] bool is_satisfied(unsigned conditions) const noexcept LEAT_REQUIRES(mutex_) {
-    return ((conditions & idle) != 0 && tasks_ == 0 && held_ == 0) ||
+    return ((conditions & idle) != 0 && users_ == 0) ||
            ((conditions & stopped) != 0 && stopped_.load(std::memory_order_relaxed));
   }
   inline void unlink(condition_wait& w) noexcept LEAT_REQUIRES(mutex_);  // in condition_wait.hpp
@@ -259,36 +271,43 @@ class task_scope {
   static void wake_all(condition_wait* w) noexcept;
 
   const std::string_view kind_;
-  char* const name_;  // null: none
+  std::uint64_t number_;  // set by scope_registry, like shard_
   const task_id maker_;
-  std::uint64_t number_;           // set by scope_registry, like shard_
+  char* const name_;               // null: none
   detail::registry_shard* shard_;  // of the thread that created it
 
   // Most scopes are used by the thread that creates them alone.
   mutable detail::biased_mutex mutex_;
+  // Most of the rest begins as zeros, in an order in which one instruction sets several fields.
+  unsigned stops_in_progress_ = 0;  // that the stop of the parent requests
   bool keeps_results_ = false;
   bool stopped_with_parent_ = false;  // whose stop came first; written before stopped_
   std::atomic<bool> stopped_{false};
-  // The rest begins as zeros, so that a constructor needs few instructions.
-  unsigned stops_in_progress_ = 0;  // that the stop of the parent requests
+  mutable bool has_parts_ LEAT_GUARDED_BY(mutex_) = false;  // to free: stop_ or further notices
   mutable std::stop_source* stop_ LEAT_GUARDED_BY(mutex_) = nullptr;  // null: none requested yet
   task_context* children_ LEAT_GUARDED_BY(mutex_) = nullptr;
-  std::size_t tasks_ LEAT_GUARDED_BY(mutex_) = 0;
-  std::size_t held_ LEAT_GUARDED_BY(mutex_) = 0;  // threads, and notices on their way
-  std::uint64_t spawned_ LEAT_GUARDED_BY(mutex_) = 0;
-  detail::stop_notice stop_notice_ LEAT_GUARDED_BY(mutex_);  // and those that follow it
+  // The tasks, and in the upper half the holds: threads, and notices on their way. One number,
+  // because a join waits until both are 0.
+  std::uint64_t users_ LEAT_GUARDED_BY(mutex_) = 0;
   condition_wait* waiters_ LEAT_GUARDED_BY(mutex_) = nullptr;
+  detail::stop_notice stop_notice_ LEAT_GUARDED_BY(mutex_);  // and those that follow it
+  std::uint64_t spawned_ LEAT_GUARDED_BY(mutex_) = 0;        // times task_context::one_task
+  static constexpr std::uint64_t one_hold = std::uint64_t{1} << 32;
+  [[nodiscard]] std::size_t tasks() const noexcept LEAT_REQUIRES(mutex_) {
+    return users_ % one_hold;
+  }
 
   // The process-wide lists of scopes that dump() walks, and the scopes that stop with this one; see
   // scope_registry.
   friend class detail::scope_registry;
-  detail::registry_shard* parent_shard_ = nullptr;  // guards the next three and stops_in_progress_
-  task_scope* parent_ = nullptr;  // null: its stop does not stop this scope, or it is gone
+  task_scope* first_child_ = nullptr;       // guarded by shard_
   task_scope* previous_sibling_ = nullptr;  // or, while a stop is in progress, the former parent_
+  // It guards the one above, the next two and stops_in_progress_. Without a parent: shard_.
+  detail::registry_shard* parent_shard_;
   task_scope* following_sibling_ = nullptr;
-  task_scope* first_child_ = nullptr;  // guarded by shard_, like the next two
-  task_scope* previous_scope_ = nullptr;
-  task_scope* following_scope_ = nullptr;
+  task_scope* parent_ = nullptr;  // null: its stop does not stop this scope, or it is gone
+  task_scope* previous_scope_;    // guarded by shard_, like the next one; set in its list only
+  task_scope* following_scope_;
 };
 
 inline task_id task_context::id() const noexcept { return {scope_->number(), index()}; }

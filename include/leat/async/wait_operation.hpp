@@ -135,6 +135,14 @@ class wait_operation : public work_item {
     context_->set_waiting(this);
   }
 
+  /// The first half of begin_wait(), for an operation of a leat task: only changes the operation.
+  void set_wait_begin() noexcept {
+    since_ = scheduler_->turn_time();
+    run_ = &wait_operation::resume;
+  }
+  /// The second half: makes the operation the one on which its task `c` waits.
+  void set_waiting(task_context& c) noexcept { c.set_waiting(this); }
+
   /// Undoes begin_wait(), for a wait that ended immediately.
   void end_wait() noexcept {
     if (context_) context_->set_waiting(nullptr);

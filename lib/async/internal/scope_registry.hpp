@@ -31,7 +31,7 @@ struct alignas(64) registry_shard {
 /// scope that stops with a parent of the same shard is only in the list of that parent's children,
 /// and moves to the list of the shard when it loses its parent. A scope whose parent is in another
 /// shard is in both lists. `parent_shard_` stays set after the parent is gone: it is the lock of
-/// `stops_in_progress_`.
+/// `stops_in_progress_`. A scope that never had a parent has its own shard there.
 ///
 /// Lock order: the shards by index, then the `mutex_` of one scope. No function locks a shard while
 /// it holds the lock of a scope, and only lock_all and all_shards hold more than one shard.
@@ -161,6 +161,7 @@ class scope_registry {
 };
 
 inline void scope_registry::link(task_scope& s, shard& own) noexcept {
+  s.previous_scope_ = nullptr;
   s.following_scope_ = std::exchange(own.newest, &s);
   if (s.following_scope_) s.following_scope_->previous_scope_ = &s;
 }
@@ -177,6 +178,7 @@ inline bool scope_registry::add_quickly(task_scope& s, task_scope* parent) noexc
   here.next = number + 1;
   s.number_ = number;
   s.shard_ = own;
+  s.parent_shard_ = own;
   if (parent) {
     link_to_parent(s, *parent);
   } else {
@@ -187,7 +189,6 @@ inline bool scope_registry::add_quickly(task_scope& s, task_scope* parent) noexc
 }
 
 inline void scope_registry::link_to_parent(task_scope& s, task_scope& parent) noexcept {
-  s.parent_shard_ = parent.shard_;
   s.parent_ = &parent;
   s.following_sibling_ = std::exchange(parent.first_child_, &s);
   if (s.following_sibling_) s.following_sibling_->previous_sibling_ = &s;
@@ -197,11 +198,11 @@ inline void scope_registry::unlink_from_parent(task_scope& s) noexcept {
   (s.previous_sibling_ ? s.previous_sibling_->following_sibling_ : s.parent_->first_child_) =
       s.following_sibling_;
   if (s.following_sibling_) s.following_sibling_->previous_sibling_ = s.previous_sibling_;
-  s.parent_ = nullptr;
 }
 
 inline void scope_registry::leave_parent(task_scope& s) noexcept {
   unlink_from_parent(s);
+  s.parent_ = nullptr;
   if (s.parent_shard_ == s.shard_) link(s, *s.shard_);
 }
 
@@ -221,15 +222,18 @@ inline void scope_registry::unlink_all(task_scope& s) noexcept {
 }
 
 inline bool scope_registry::remove_quickly(task_scope& s) noexcept {
-  biased_mutex& mutex = s.shard_->mutex;
-  const bool one_shard = !s.parent_shard_ || s.parent_shard_ == s.shard_;
-  if (!one_shard || !mutex.try_lock_as_owner()) [[unlikely]]
+  shard& own = *s.shard_;
+  if (s.parent_shard_ != &own || !own.mutex.try_lock_as_owner()) [[unlikely]]
     return false;
-  const bool simple = s.stops_in_progress_ == 0;
+  const bool simple = s.stops_in_progress_ == 0 && !s.first_child_;
   if (simple) [[likely]] {
-    unlink_all(s);
+    if (s.parent_) {
+      unlink_from_parent(s);
+    } else {
+      unlink(s);
+    }
   }
-  mutex.unlock(true);
+  own.mutex.unlock(true);
   return simple;
 }
 

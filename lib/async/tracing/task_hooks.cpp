@@ -151,7 +151,7 @@ void detail::task_runner::resume_with_hooks(std::coroutine_handle<> h, task_cont
       hooks_->waits(*c, *w);
     }
   }
-  if (ended_) finish_ended();
+  if (ended_) finish_ended(*std::exchange(ended_, nullptr));
 }
 
 task_hooks_scope::task_hooks_scope(std::shared_ptr<task_hooks> hooks) : hooks_(std::move(hooks)) {

@@ -23,16 +23,19 @@ struct stop_notice : work_item {
     next = c;
   }
 
-  task_scope* scope = nullptr;  // set when it is posted, as is run_
-  scheduler* sched = nullptr;   // null: not used yet; may be gone when `tasks` is 0
-  // If a stop is cleared and requested again while a notice is being delivered, the notice serves
-  // the second request: it cannot be in a run queue twice.
-  std::size_t tasks = 0;
+  explicit stop_notice(scheduler* s) noexcept : sched(s) {}
+
   task_context* next = nullptr;      // whose wait is to be cancelled
   stop_notice* following = nullptr;  // of the same scope
+  scheduler* sched;                  // may be gone when it has no task of the scope; null: none
+  // If a stop is cleared and requested again while a notice is being delivered, the notice serves
+  // the second request: it cannot be in a run queue twice.
   bool is_posted = false;
   bool is_due = false;  // and finish_stop() has yet to post it
-  bool begins = false;  // with the first task, whatever `next` is
+  // These are set later, because a scope is created more often than stopped.
+  bool begins;        // with the first task, whatever `next` is; set by a stop
+  task_scope* scope;  // set when it is posted, as is run_
+  std::size_t tasks;  // in the first notice of a scope only while a stop begins: the others' rest
 };
 
 }  // namespace detail

@@ -65,18 +65,21 @@ void free_frame_slowly(void* block, std::size_t size) noexcept;
   return allocate_frame_slowly(size);
 }
 
-inline void free_frame(void* block, std::size_t size) noexcept {
+/// Like free_frame(), but returns false, without effect, if this thread does not keep the block.
+[[nodiscard]] inline bool keep_free_frame(void* block, std::size_t size) noexcept {
   const std::size_t index = frame_cache::class_of(size);
-  if (index < frame_cache::classes) {
-    frame_cache& cache = frame_cache::local;
-    if (const std::size_t rounded = frame_cache::size_of(index); rounded <= cache.free_space) {
-      --cache.live;
-      cache.free_space -= rounded;
-      cache.lists[index] = ::new (block) frame_cache::free_block{cache.lists[index]};
-      return;
-    }
-  }
-  free_frame_slowly(block, size);
+  if (index >= frame_cache::classes) return false;
+  frame_cache& cache = frame_cache::local;
+  const std::size_t rounded = frame_cache::size_of(index);
+  if (rounded > cache.free_space) return false;
+  --cache.live;
+  cache.free_space -= rounded;
+  cache.lists[index] = ::new (block) frame_cache::free_block{cache.lists[index]};
+  return true;
+}
+
+inline void free_frame(void* block, std::size_t size) noexcept {
+  if (!keep_free_frame(block, size)) free_frame_slowly(block, size);
 }
 
 /// During its lifetime each frame of this thread is allocated with operator new, so that the

@@ -36,7 +36,7 @@ class task_runner {
     h.resume();
     while (transfer_) std::exchange(transfer_, nullptr).resume();
     task_ = nullptr;
-    if (ended_) finish_ended();
+    if (ended_) finish_ended(*std::exchange(ended_, nullptr));
   }
 
   /// Sets the coroutine to resume as soon as the current one has suspended. Call it in a task.
@@ -45,6 +45,8 @@ class task_runner {
   void finish_after_suspend(task_context& c) noexcept { ended_ = &c; }
   /// Posts all items, in their order. Precondition: the scheduler runs on this thread.
   void post_all(work_list& items) noexcept { ready_.append(items); }
+  /// Posts an item. Precondition: the scheduler runs on this thread.
+  void post_here(work_item& item) noexcept { ready_.push_back(item); }
   /// The exception of a task that has ended, which its awaiting task or scope takes immediately.
   [[nodiscard]] std::exception_ptr& task_error() noexcept { return error_; }
 
@@ -87,8 +89,8 @@ class task_runner {
   task_runner() = default;
   ~task_runner() = default;
 
-  void finish_ended() noexcept;      // in task_scope.cpp
-  void use_newest_hooks() noexcept;  // this and the next two in task_hooks.cpp
+  static void finish_ended(task_context& c) noexcept;  // in task_scope.cpp
+  void use_newest_hooks() noexcept;                    // this and the next two in task_hooks.cpp
   void report_destroyed(const task_context& c, const std::exception_ptr& error) const noexcept;
   [[gnu::cold]] void resume_with_hooks(std::coroutine_handle<>, task_context*, bool) noexcept;
 
