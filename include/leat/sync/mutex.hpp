@@ -96,7 +96,7 @@ class mutex final : public detail::semaphore_base {
   }
 
   /// Returns true while the mutex is locked, or about to be locked by a waiting operation.
-  [[nodiscard]] bool is_locked() const noexcept { return free() == 0; }
+  [[nodiscard]] bool is_locked() const noexcept { return read_free() == 0; }
 
  private:
   struct lock_operation : synchronizer_operation<mutex> {

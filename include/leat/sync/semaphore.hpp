@@ -112,7 +112,7 @@ class semaphore final : public detail::semaphore_base {
   bool close() noexcept;
 
   /// Returns the number of free permits.
-  [[nodiscard]] std::size_t available() const noexcept { return free(); }
+  [[nodiscard]] std::size_t available() const noexcept { return read_free(); }
   /// Returns the largest number of permits that there can be.
   [[nodiscard]] std::size_t maximum() const noexcept { return maximum_; }
   /// Returns true after close().

@@ -199,6 +199,29 @@ class destroyed final : public model::ending_program {
   leat::mutex::guard guard_ = mutex_.try_lock();
 };
 
+// A thread unlocks the mutex and another one locks it and keeps it. A third one, which has seen the
+// second one wait, never sees the mutex unlocked.
+class handed_over final : public model::program {
+  void thread(unsigned index) override {
+    if (index == 0) {
+      first_.unlock();
+    } else if (index == 1) {
+      second_ = leat::block_on(mutex_.lock());
+    } else if (mutex_.waiting_count() > 0) {
+      model::require(mutex_.is_locked(), "unlocked while another thread waited");
+    }
+  }
+  void finish() override {
+    model::require(mutex_.is_locked(), "the second thread did not lock");
+    second_.unlock();
+    visited().require_visits(mutex_, 0);
+  }
+
+  leat::mutex mutex_;
+  leat::mutex::guard first_ = mutex_.try_lock();
+  leat::mutex::guard second_;
+};
+
 // The last of the threads that lock the mutex destroys it after its own unlock.
 template <unsigned threads>
 class last_one_destroys final : public model::program {
@@ -235,6 +258,7 @@ const model::test tests[] = {
     {"mutex: tasks of two threads and a thread", 3, make<two_schedulers<false>>},
     {"mutex: tasks of two threads against a stop", 3, make<two_schedulers<true>>},
     {"mutex: a select between two mutexes that threads unlock", 3, make<selected>},
+    {"mutex: a hand-over that another thread watches", 3, make<handed_over>},
     {"mutex: a task that is destroyed while it waits", 3, make<destroyed>},
     {"mutex: the last of two holders destroys it", 2, make<last_one_destroys<2>>, bounded},
 };

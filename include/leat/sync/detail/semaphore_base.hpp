@@ -73,8 +73,17 @@ class semaphore_base : public state_synchronizer {
       destroyed_while_held(holder);
   }
 
-  /// Returns the number of free permits. Without the lock, it was correct at some moment.
+  /// Returns the number of free permits. Call it under the lock: a hand-over adds permits before it
+  /// serves the waiting operations.
   [[nodiscard]] std::size_t free() const noexcept { return state().number(); }
+  /// Like free(), without the lock. The number was correct at some moment.
+  [[nodiscard]] std::size_t read_free() const noexcept {
+    state_lock::word permits = 0;
+    if (state().read(permits)) [[likely]]
+      return permits;
+    const section lock(*this);
+    return free();
+  }
 
   /// Takes permits for a guard if that is possible without a wait and without overtaking.
   [[nodiscard]] bool try_take(std::size_t count) noexcept LEAT_REQUIRES(mutex_) {

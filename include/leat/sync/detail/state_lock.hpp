@@ -131,7 +131,15 @@ class LEAT_CAPABILITY("mutex") state_lock {
     preemption_hook::after_unlock();
   }
 
-  /// Under the lock, except that number() may be read at any time.
+  /// Sets `number` to the number, without the lock. Returns false if a thread is inside, which may
+  /// change it in several steps.
+  [[nodiscard]] bool read(word& number) const noexcept {
+    const word seen = word_.load(std::memory_order_acquire);
+    number = seen / one;
+    return (seen & held) == 0;
+  }
+
+  /// Under the lock, except that number() may be read at any time if it changes in one step.
   [[nodiscard]] word number() const noexcept { return word_.load(std::memory_order_acquire) / one; }
   void set_number(word n) noexcept {
     // release: pairs with number() without the lock.
