@@ -21,12 +21,17 @@ bool queue_base::begin(detail::queue_waiter& w) {
   return !(w.is_push() ? enqueue_push<false>(w) : enqueue_pop<false>(w)) && begin_general(w);
 }
 
-void queue_base::complete_pop(detail::queue_waiter& pop) noexcept {
-  name_both(pop);
+// The first operation that waits has its item.
+[[gnu::always_inline]] inline void queue_base::finish_pop(detail::queue_waiter& pop) noexcept {
   mutex_.pass();
   pop.set_done();
   poppers_.remove_first();
   if (poppers_.empty()) update_fast_path();
+}
+
+void queue_base::complete_pop(detail::queue_waiter& pop) noexcept {
+  name_both(pop);
+  finish_pop(pop);
 }
 
 void queue_base::complete_push(detail::queue_waiter& push) noexcept {
@@ -60,10 +65,7 @@ void queue_base::name_both(const detail::queue_waiter& w) noexcept {
 
 [[gnu::always_inline]] inline bool queue_base::end_pop(detail::queue_waiter& pop,
                                                        scheduler* here) noexcept LEAT_NO_ANALYSIS {
-  mutex_.pass();
-  pop.set_done();
-  poppers_.remove_first();
-  if (poppers_.empty()) update_fast_path();
+  finish_pop(pop);
   mutex_.unlock(true);
   if (!here || pop.scheduler_ != here) [[unlikely]]
     return wake_elsewhere(pop);

@@ -280,6 +280,7 @@ class queue_base {
   template <bool in_task>
   [[nodiscard]] bool enqueue_pop(detail::queue_waiter& w) noexcept;
   [[gnu::noinline]] static bool wake_elsewhere(detail::queue_waiter& pop) noexcept;
+  inline void finish_pop(detail::queue_waiter& pop) noexcept LEAT_REQUIRES(mutex_);
   inline bool end_push(detail::queue_waiter& push, scheduler* here) noexcept LEAT_RELEASE(mutex_);
   inline bool end_pop(detail::queue_waiter& pop, scheduler* here) noexcept LEAT_RELEASE(mutex_);
   // Remember the task of an operation that is about to leave its wait queue. A dump lists those
@@ -350,7 +351,7 @@ class queue_base {
   // Updates the conditions of the fast path after a change of a wait queue, closed_ or held_back_.
   void update_fast_path() noexcept LEAT_REQUIRES(mutex_) {
     if (!pushers_.empty() || !poppers_.empty() || slow_paths_ != 0) {
-      mutex_.set_bounds(0, detail::queue_mutex::none);
+      mutex_.set_no_bounds();
       return;
     }
     std::size_t floor = min_after_dequeue_;
