@@ -93,7 +93,7 @@ work_list synchronizer::end_all(wait_outcome outcome) noexcept {
   synchronizer_waiter* following = nullptr;
   for (synchronizer_waiter* w = waiting_.take_all(); w; w = following) {
     following = waiting_.after(*w);
-    __builtin_prefetch(following);  // of another coroutine, which may be in no cache
+    if (following) __builtin_prefetch(following);  // of another coroutine, as in remove_first()
     if (w->claim()) [[likely]] {
       w->outcome_ = outcome;
       (here && w->get_scheduler() == here ? ready : woken).push_back(*w);
