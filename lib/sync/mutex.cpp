@@ -19,14 +19,14 @@ bool mutex::take(caller by) noexcept {
 
 // The common case: a task unlocks, and another one waits first. It makes no call before the last
 // one, and so saves no registers.
-void mutex::hand_over() noexcept LEAT_NO_ANALYSIS {
+void mutex::hand_over(bool is_inside) noexcept LEAT_NO_ANALYSIS {
   using detail::state_lock;
-  const scheduler* const here = scheduler::current();
-  if (!here || !state().enter()) [[unlikely]]
+  if (!is_inside) [[unlikely]]
     return release_and_serve(1);
   const state_lock::word seen = state().inside();
+  const scheduler* const here = scheduler::current();
   synchronizer_waiter* const w = waiting_.first();
-  if (seen != state_lock::waiting || !is_task(*w)) [[unlikely]] {
+  if (seen != state_lock::waiting || !here || !is_task(*w)) [[unlikely]] {
     state().leave(seen);
     return release_and_serve(1);
   }

@@ -4,14 +4,15 @@
 
 namespace leat::detail {
 
-void state_lock::lock_contended() noexcept {
+void state_lock::lock_slowly() noexcept {
   for (lock_backoff backoff;;) {
-    backoff.wait();
-    // Reading first keeps the cache line shared while another thread holds the lock.
-    if ((word_.load(std::memory_order_relaxed) & held) == 0 &&
-        (word_.fetch_or(held, std::memory_order_acquire) & held) == 0) {
-      return;
+    if (word_.admits()) {
+      backoff.wait();
+    } else {
+      word_.admit();
     }
+    // Reading first keeps the cache line shared while another thread holds the lock.
+    if ((word_.load(std::memory_order_relaxed) & held) == 0 && enter()) return;
   }
 }
 

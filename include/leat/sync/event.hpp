@@ -30,7 +30,7 @@ class event final : public detail::state_synchronizer {
  public:
   /// Creates an event that is not set. `name` appears in messages and dumps.
   explicit event(std::string name = {}) noexcept
-      : state_synchronizer("event", order::as_ready, std::move(name), 0) {}
+      : state_synchronizer("event", order::as_ready, std::move(name), 0, false) {}
   ~event() override { unregister(); }
 
   /// Sets the event and wakes all operations that wait.
@@ -82,7 +82,7 @@ class event final : public detail::state_synchronizer {
       return object->state().is_simply(1);
     }
     [[gnu::always_inline]] static bool enqueue_quickly(synchronizer_waiter& w) noexcept {
-      return object_of(w).state_synchronizer::enqueue_quickly(w, 1);
+      return object_of(w).state_synchronizer::enqueue_quickly<false>(w, 1);
     }
     static void result(wait_outcome) noexcept {}
     static void undo(waiter&) noexcept {}

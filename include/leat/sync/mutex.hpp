@@ -108,7 +108,7 @@ class mutex final : public detail::semaphore_base {
       return object->take_quickly(c) == detail::state_lock::attempt::done;
     }
     [[gnu::always_inline]] static bool enqueue_quickly(synchronizer_waiter& w) noexcept {
-      return object_of(w).state_synchronizer::enqueue_quickly(w, 1);
+      return object_of(w).state_synchronizer::enqueue_quickly<true>(w, 1);
     }
     [[nodiscard]] guard result(wait_outcome) const noexcept { return guard(*object); }
     void undo(waiter&) const noexcept { object->unlock(); }
@@ -125,10 +125,12 @@ class mutex final : public detail::semaphore_base {
   }
   [[nodiscard]] bool take(caller by) noexcept;
   void unlock() noexcept {
-    if (!state().give_one()) [[unlikely]]
-      hand_over();
+    using attempt = detail::state_lock::attempt;
+    const attempt given = state().give_one_or_enter();
+    if (given != attempt::done) [[unlikely]]
+      hand_over(given == attempt::refused);
   }
-  [[gnu::noinline]] void hand_over() noexcept;
+  [[gnu::noinline]] void hand_over(bool is_inside) noexcept;
   void grant(synchronizer_waiter& w) noexcept override LEAT_REQUIRES(mutex_);
   void append_state_to(std::string& text) const override LEAT_REQUIRES(mutex_);
   void inspect(const synchronizer_waiter& w, wait_target& target) const override

@@ -29,7 +29,9 @@ namespace leat {
 /// Thread safety: thread-safe. A waiting task resumes on its own scheduler, never inside the call
 /// that released the permits.
 /// Cost: O(1), without an allocation. The first wait on a semaphore adds it to the list for dumps.
-/// An operation that need not wait executes two atomic instructions, one of them in the guard.
+/// As long as one thread uses the semaphore, it executes no atomic instruction. The first operation
+/// of a second thread takes some microseconds, for a system call. From then on, an operation that
+/// need not wait executes two atomic instructions, one of them in the guard.
 class semaphore final : public detail::semaphore_base {
  public:
   /// Permits that a task holds. Movable; the destructor returns them, on any thread.
@@ -135,7 +137,7 @@ class semaphore final : public detail::semaphore_base {
       return object->take_quickly(permits, c) == detail::state_lock::attempt::done;
     }
     [[gnu::always_inline]] static bool enqueue_quickly(synchronizer_waiter& w) noexcept {
-      return object_of(w).state_synchronizer::enqueue_quickly(w, w.request());
+      return object_of(w).state_synchronizer::enqueue_quickly<true>(w, w.request());
     }
     [[nodiscard]] guard result(wait_outcome o) const noexcept {
       return o == wait_outcome::done ? guard(*object, permits) : guard();

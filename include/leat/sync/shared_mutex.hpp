@@ -132,7 +132,7 @@ class shared_mutex final : public detail::semaphore_base {
     }
     [[gnu::always_inline]] static bool enqueue_quickly(synchronizer_waiter& w) noexcept {
       using operation = synchronizer_operation<shared_mutex>;
-      return operation::object_of(w).state_synchronizer::enqueue_quickly(w, Count);
+      return operation::object_of(w).state_synchronizer::template enqueue_quickly<true>(w, Count);
     }
     [[nodiscard]] Guard result(wait_outcome) const noexcept { return Guard(*this->object); }
     void undo(waiter&) const noexcept { this->object->release_held(Count); }

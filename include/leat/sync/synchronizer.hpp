@@ -149,9 +149,9 @@ class synchronizer {
   friend struct synchronizer_operation;
 
   // For detail::state_synchronizer.
-  synchronizer(const char* type, order o, std::string name,
-               detail::state_lock::word number) noexcept
-      : mutex_(number),
+  synchronizer(const char* type, order o, std::string name, detail::state_lock::word number,
+               bool may_be_owned) noexcept
+      : mutex_(number, may_be_owned),
         order_(o),
         registration_(this, type, &synchronizer::report),
         name_(std::move(name)) {}

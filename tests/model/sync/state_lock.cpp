@@ -18,7 +18,7 @@ using word = state_lock::word;
 // it leaves, and a dump reads it under the lock.
 class permits {
  public:
-  explicit permits(word all) : all_(all), lock_(all) {}
+  explicit permits(word all, bool may_be_owned = false) : all_(all), lock_(all, may_be_owned) {}
 
   // Returns false if too few are free.
   bool take(word n, unsigned who) {
@@ -42,8 +42,14 @@ class permits {
   }
 
   void give(word n) {
-    if (n == 1 && all_ == 1 ? lock_.give_one() : lock_.give(n, all_)) return;
-    lock_.lock();
+    if (n == 1 && all_ == 1) {
+      const attempt given = lock_.give_one_or_enter();
+      if (given == attempt::done) return;
+      if (given == attempt::unknown) lock_.lock();
+    } else {
+      if (lock_.give(n, all_)) return;
+      lock_.lock();
+    }
     lock_.set_number(lock_.number() + n);
     lock_.unlock(false);
   }
@@ -81,8 +87,8 @@ class permits {
 
 // `holders` threads take the number 1, write data that it protects, and give it back. Another
 // thread dumps.
-template <unsigned holders, unsigned rounds>
-class holding final : public model::program {
+template <unsigned holders, unsigned rounds, bool owned = false>
+class holding : public model::program {
   void thread(unsigned index) override {
     for (unsigned i = 0; i < rounds; ++i) {
       if (index == holders) {
@@ -101,13 +107,14 @@ class holding final : public model::program {
     model::require(permits_.has_short_paths(), "the number was lost");
   }
 
-  permits permits_{1};
+  permits permits_{1, owned};
   model::guarded<unsigned> visits_;
   std::array<unsigned, 3> taken_{};
 };
 
 // Two readers take 1 of 2 permits, and a writer takes both of them.
-class sharing final : public model::program {
+template <bool owned = false>
+class sharing : public model::program {
   void thread(unsigned index) override {
     for (unsigned i = 0; i < 2; ++i) {
       const word n = index == 0 ? 2 : 1;
@@ -122,13 +129,13 @@ class sharing final : public model::program {
   }
   void finish() override { model::require(permits_.has_short_paths(), "a permit was lost"); }
 
-  permits permits_{2};
+  permits permits_{2, owned};
   model::guarded<unsigned> data_;
 };
 
 // One thread closes, while the others take and give. Its own short paths have then ended too.
-template <unsigned threads>
-class closing final : public model::program {
+template <unsigned threads, bool owned = false>
+class closing : public model::program {
   void thread(unsigned index) override {
     if (index == 0) {
       permits_.close();
@@ -144,13 +151,13 @@ class closing final : public model::program {
     model::require(!permits_.has_short_paths(), "a short path is possible after the close");
   }
 
-  permits permits_{2};
+  permits permits_{2, owned};
 };
 
 // Two threads take the only permit and keep it. The one that is refused sees what the other did
 // before.
-template <bool one>
-class refusal final : public model::program {
+template <bool one, bool owned = false>
+class refusal : public model::program {
   void thread(unsigned index) override {
     before_[index].set(1);
     word left = 0;
@@ -158,8 +165,15 @@ class refusal final : public model::program {
     if (a == attempt::done) lock_.leave(left);
     if (a == attempt::refused) model::require(before_[1 - index].get() == 1, "refused too early");
   }
-  state_lock lock_{1};
+  state_lock lock_{1, owned};
   std::array<model::guarded<unsigned>, 2> before_;
+};
+
+// The same with a lock that its first thread owns until another one arrives.
+template <class Program>
+class owned final : public Program {
+ public:
+  explicit owned(model::fence_model f) { model::fences = f; }
 };
 
 using model::make;
@@ -171,9 +185,20 @@ const model::test tests[] = {
     {"state_lock: two holders and a dump", 3, make<holding<2, 2>>},
     {"state_lock: a refused thread sees what the holder did", 2, make<refusal<true>>, bounded},
     {"state_lock: a refused take sees what the holder did", 2, make<refusal<false>>, bounded},
-    {"state_lock: two readers and a writer", 3, make<sharing>},
+    {"state_lock: two readers and a writer", 3, make<sharing<>>},
     {"state_lock: close against take and give", 2, make<closing<2>>, bounded},
     {"state_lock: close against two threads", 3, make<closing<3>>},
 };
+
+const model::fenced_test<owned<holding<1, 2, true>>> owned_dump("state_lock: owned, a dump", 2);
+const model::fenced_test<owned<holding<2, 2, true>>> owned_two("state_lock: owned, two holders", 2);
+const model::fenced_test<owned<holding<2, 2, true>>> owned_both(
+    "state_lock: owned, two holders and a dump", 3);
+const model::fenced_test<owned<refusal<true, true>>> owned_refusal("state_lock: owned, refused", 2);
+const model::fenced_test<owned<refusal<false, true>>> owned_take("state_lock: owned, refused take",
+                                                                 2);
+const model::fenced_test<owned<sharing<true>>> owned_readers(
+    "state_lock: owned, two readers and a writer", 3);
+const model::fenced_test<owned<closing<2, true>>> owned_close("state_lock: owned, close", 2);
 
 }  // namespace state_lock_model

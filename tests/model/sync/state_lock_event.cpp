@@ -37,7 +37,7 @@ class flag {
   [[nodiscard]] bool is_set() const { return lock_.number() == 1; }
 
  private:
-  state_lock lock_{0};
+  state_lock lock_{0, false};
 };
 
 // An event on the heap. Relacy reports an access that does not happen before its destruction.
@@ -102,7 +102,7 @@ class listed final : public model::program {
     if (wakes) woken_.store(true, std::memory_order_release);
   }
 
-  state_lock lock_{0};
+  state_lock lock_{0, false};
   model::guarded<bool> waiting_{false};
   std::atomic<bool> woken_{false};
   model::guarded<unsigned> data_;

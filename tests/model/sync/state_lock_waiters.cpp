@@ -25,7 +25,7 @@ struct waiter {
 
 // A semaphore with `all` permits, whose operations wait in a list. With one permit, it uses the
 // paths of a mutex.
-template <word all>
+template <word all, bool owned>
 class queued_permits {
  public:
   // Returns false if the wait was cancelled.
@@ -51,8 +51,14 @@ class queued_permits {
   }
 
   void release(word n) {
-    if (all == 1 ? lock_.give_one() : lock_.give(n, all)) return;
-    lock_.lock();
+    if (all == 1) {
+      const attempt given = lock_.give_one_or_enter();
+      if (given == attempt::done) return;
+      if (given == attempt::unknown) lock_.lock();
+    } else {
+      if (lock_.give(n, all)) return;
+      lock_.lock();
+    }
     lock_.set_number(lock_.number() + n);
     serve_and_unlock(nullptr);
   }
@@ -94,14 +100,14 @@ class queued_permits {
     return true;
   }
 
-  state_lock lock_{all};
+  state_lock lock_{all, owned};
   model::guarded<waiter*> first_{nullptr};
 };
 
 // Threads acquire and release. The first one acquires all permits, the others one. With `cancels`,
 // the last thread cancels the waits of the first one instead.
-template <unsigned threads, word all, bool cancels>
-class visitors final : public model::program {
+template <unsigned threads, word all, bool cancels, bool owned = false>
+class visitors : public model::program {
  public:
   visitors() {
     for (waiter& w : waiters_[0]) w.request = all;
@@ -135,7 +141,7 @@ class visitors final : public model::program {
     model::require(permits_.is_unused(), "a permit is lost, or an operation still waits");
   }
 
-  queued_permits<all> permits_;
+  queued_permits<all, owned> permits_;
   std::array<std::array<waiter, 2>, threads> waiters_;
   std::array<unsigned, threads> acquired_{};
   model::guarded<unsigned> data_;
@@ -143,12 +149,12 @@ class visitors final : public model::program {
 
 // The first thread holds the mutex. The last one that locks it destroys it, while the unlock of the
 // others may not have returned.
-template <unsigned threads>
-class last_one_destroys final : public model::program {
+template <unsigned threads, bool owned = false>
+class last_one_destroys : public model::program {
  public:
   last_one_destroys() {
     model::checks_destruction = true;
-    mutex_ = std::make_unique<queued_permits<1>>();
+    mutex_ = std::make_unique<queued_permits<1, owned>>();
     mutex_->acquire(waiters_[0]);
   }
 
@@ -161,9 +167,16 @@ class last_one_destroys final : public model::program {
     if (last) mutex_.reset();
   }
 
-  std::unique_ptr<queued_permits<1>> mutex_;
+  std::unique_ptr<queued_permits<1, owned>> mutex_;
   std::array<waiter, threads> waiters_;
   model::guarded<unsigned> visits_;
+};
+
+// The same with a lock that its first thread owns until another one arrives.
+template <class Program>
+class owned final : public Program {
+ public:
+  explicit owned(model::fence_model f) { model::fences = f; }
 };
 
 using model::make;
@@ -178,5 +191,14 @@ const model::test tests[] = {
     {"state_lock waiters: the next holder destroys it", 2, make<last_one_destroys<2>>, bounded},
     {"state_lock waiters: the last of three holders destroys it", 3, make<last_one_destroys<3>>},
 };
+
+const model::fenced_test<owned<visitors<2, 1, false, true>>> owned_two(
+    "state_lock waiters: owned, two threads", 2);
+const model::fenced_test<owned<visitors<3, 1, true, true>>> owned_cancel(
+    "state_lock waiters: owned, hand-over against a cancel", 3);
+const model::fenced_test<owned<visitors<3, 2, false, true>>> owned_permits(
+    "state_lock waiters: owned, two permits at once", 3);
+const model::fenced_test<owned<last_one_destroys<2, true>>> owned_destroyed(
+    "state_lock waiters: owned, the next holder destroys it", 2);
 
 }  // namespace state_lock_waiters_model

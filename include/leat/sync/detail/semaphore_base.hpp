@@ -60,7 +60,7 @@ class semaphore_base : public state_synchronizer {
  protected:
   semaphore_base(const char* type, std::size_t free, std::size_t maximum, std::string name) noexcept
       : state_synchronizer(type, order::first_in_first_out, std::move(name),
-                           std::min<std::size_t>(free, state_lock::largest)),
+                           std::min<std::size_t>(free, state_lock::largest), true),
         total_(this->free()),
         maximum_(std::min<std::size_t>(maximum, state_lock::largest)) {}
   ~semaphore_base() override = default;

@@ -11,8 +11,9 @@ namespace leat::detail {
 /// mutex, shared_mutex and event. Their lock is a state_lock.
 class state_synchronizer : public synchronizer {
  protected:
-  state_synchronizer(const char* type, order o, std::string name, state_lock::word number) noexcept
-      : synchronizer(type, o, std::move(name), number) {}
+  state_synchronizer(const char* type, order o, std::string name, state_lock::word number,
+                     bool may_be_owned) noexcept
+      : synchronizer(type, o, std::move(name), number, may_be_owned) {}
   ~state_synchronizer() override = default;
 
   using synchronizer::section;  ///< `const section lock(*this);`
@@ -28,10 +29,18 @@ class state_synchronizer : public synchronizer {
   /// The common case of begin(): adds `w` to the wait queue if the number is less than `needed`.
   /// Returns false, without effect, in other cases. Makes no call, so that its caller saves no
   /// registers.
+  template <bool may_be_owned>
   [[nodiscard, gnu::always_inline]] bool enqueue_quickly(
       synchronizer_waiter& w, state_lock::word needed) noexcept LEAT_NO_ANALYSIS {
-    if (!registered_.load(std::memory_order_relaxed) || !state().enter()) [[unlikely]]
+    if (!registered_.load(std::memory_order_relaxed)) [[unlikely]]
       return false;
+    if constexpr (may_be_owned) {
+      if (!state().enter()) [[unlikely]]
+        return false;
+    } else {
+      if (!state().enter_shared()) [[unlikely]]
+        return false;
+    }
     const state_lock::word seen = state().inside();
     if ((seen & state_lock::general) != 0 || seen / state_lock::one >= needed) [[unlikely]] {
       state().leave(seen);
