@@ -6,7 +6,7 @@ benches/goals.json.
 usage: bench.py BUILD [--runs N] [--tiny] [--only REGEX]
        bench.py BUILD --list    prints each workload and its programs, and runs nothing
        bench.py BUILD --record [--peer NAME=VERSION]...
-                                also records the medians and versions of the tracked workloads
+                                also records the medians, ranges and versions of the tracked workloads
        bench.py BUILD --guard   fails if a ratio is more than 10 % lower than the recorded one
 """
 
@@ -244,7 +244,7 @@ def run(command):
 
 
 def measure(workload, commands, parts, known):
-    """Runs the commands alternately, prints their rows, and returns the medians of each workload."""
+    """Runs the commands alternately, prints their results, and returns the row of each workload."""
     results = [[] for _ in commands]
     for _ in range(runs):
         for result, command in zip(results, commands):
@@ -252,15 +252,17 @@ def measure(workload, commands, parts, known):
             if got:
                 result.append(got)
     usual_goal = [bench_ratios.goal_of] if re.search(bench_ratios.TRACKED, workload) else []
-    medians = {}
+    rows = {}
     for at, part in enumerate(parts):
         subjects = [(command[0], [r[at] for r in result]) for command, result in zip(commands, results)]
         print('\n'.join(bench_table.rows(workload + part, subjects, known, *usual_goal)), flush=True)
         built = [found for _, found in subjects if found]
-        medians[workload + part] = {
+        values = {found[0]['subject']: [r['value'] for r in found] for found in built}
+        rows[workload + part] = {
             'unit': built[0][0]['unit'],
-            'medians': {found[0]['subject']: statistics.median(r['value'] for r in found) for found in built}}
-    return medians
+            'medians': {subject: statistics.median(of) for subject, of in values.items()},
+            'ranges': {subject: (min(of), max(of)) for subject, of in values.items()}}
+    return rows
 
 
 def still_worse(comparison, recorded, known, found):
@@ -286,10 +288,10 @@ def main():
             continue
         if tracked_only and not re.search(bench_ratios.TRACKED, comparison[0]):
             continue
-        medians = measure(*comparison, known['workloads'])
-        measured.update(medians)
+        rows = measure(*comparison, known['workloads'])
+        measured.update(rows)
         if options.guard:
-            found = bench_ratios.worse(recorded, medians)
+            found = bench_ratios.worse(recorded, rows)
             failures += still_worse(comparison, recorded, known['workloads'], found)
     print('\n'.join(['', *bench_table.notes(known)]))
     if options.record:

@@ -1,7 +1,7 @@
 """The recorded ratios of leat to its peers: benches/ratios.json.
 
-For each kind of machine, the file contains the medians of one run of bench.py, and the versions of the
-peers in that run. bench.py --record writes it, and bench.py --guard compares a new run with it.
+For each kind of machine, the file contains the medians and the ranges of one run of bench.py, and the
+versions of the peers in that run. bench.py --record writes it, and bench.py --guard compares a new run with it.
 """
 
 import json
@@ -73,12 +73,21 @@ def package_versions():
 
 
 def ratios(row):
-    """Returns the ratio of each peer in a row, the lowest first. A row is a unit and the median of each
-    subject."""
+    """Returns the ratio of each peer in a row, the lowest first. A row is a unit, and the median and the
+    range of each subject."""
     own = row['medians']['leat']
     found = {subject: bench_table.ratio_of(own, median, row['unit'])
              for subject, median in row['medians'].items() if subject != 'leat'}
     return dict(sorted(found.items(), key=lambda item: item[1]))
+
+
+def is_undecided(row, subject):
+    """Returns True if the ranges of leat and of the peer overlap, so that the runs do not show which is better."""
+    ranges = row.get('ranges', {})
+    if subject not in ranges:
+        return False
+    (low, high), (own_low, own_high) = ranges[subject], ranges['leat']
+    return low <= own_high and own_low <= high
 
 
 def tracked(row):
@@ -126,13 +135,22 @@ def record(measured, versions, runs):
         if 'leat' not in row['medians'] or len(row['medians']) == 1:
             continue
         medians = {subject: rounded(median) for subject, median in row['medians'].items()}
-        machine['rows'][workload] = {'unit': row['unit'], 'runs': runs, 'medians': medians}
+        ranges = {subject: [rounded(end) for end in ends] for subject, ends in row.get('ranges', {}).items()}
+        machine['rows'][workload] = {'unit': row['unit'], 'runs': runs, 'medians': medians, 'ranges': ranges}
     RECORD.write_text(json.dumps(everything, indent=1) + '\n')
 
 
 def table(machines, group):
     """Returns the lines of the table of the workloads that begin with `group`. Each kind of machine has a
     column, because times of two machines cannot be compared, but ratios can."""
+
+    def cell(machine, workload, subject):
+        row = machine['rows'].get(workload, NO_ROW)
+        found = ratios(row)
+        if subject not in found:
+            return ''
+        return text_of(found[subject]) + (' (undecided)' if is_undecided(row, subject) else '')
+
     head = ['workload', 'peer', 'version', *(f'ratio on {kind}' for kind in machines)]
     lines = [f'| {" | ".join(head)} |', '|---' * len(head) + '|']
     workloads = dict.fromkeys(w for m in machines.values() for w in m['rows'] if w.startswith(group + '/'))
@@ -145,7 +163,7 @@ def table(machines, group):
         place = f'`{workload}`'
         for subject in sorted(lowest, key=lowest.get):
             versions = dict.fromkeys(version_of(subject, m['versions']) for m in machines.values())
-            cells = [text_of(found[subject]) if subject in found else '' for found in by_machine]
+            cells = [cell(m, workload, subject) for m in machines.values()]
             limit = ' (limit)' if kind_of_peer(subject) == 'limit' else ''
             lines.append(f'| {place} | {subject}{limit} | {"; ".join(v for v in versions if v)} | '
                          f'{" | ".join(cells)} |')

@@ -10,9 +10,9 @@ usage: instructions.py BUILD RECORD            compares leat with the record
                                                instructions and versions
 
 BUILD is a release build with benches. RECORD is a JSON file with the instructions per item of each
-workload; with --peers, of each peer in the workload. Fails if a workload differs from its record by more
-than 2 % in either direction. Exits with status 77 if valgrind is not installed or if the record is from
-another compiler.
+workload, for each compiler; with --peers, of each peer in the workload. Fails if a workload differs from
+its record by more than 2 % in either direction. Exits with status 77 if valgrind is not installed or if
+there is no record for the compiler.
 """
 
 import concurrent.futures
@@ -85,7 +85,8 @@ def compiler():
     commands = json.loads((build / 'compile_commands.json').read_text())
     program = [word for word in commands[0]['command'].split() if word != 'ccache'][0]
     done = subprocess.run([program, '-dumpversion'], capture_output=True, text=True, check=True)
-    return f"{pathlib.Path(program).name} {done.stdout.split('.')[0].strip()}"
+    name = re.sub(r'-\d+$', '', pathlib.Path(program).name)
+    return f"{name} {done.stdout.split('.')[0].strip()}"
 
 
 # Each program keeps to a processor of its own, as many at a time as there are processors.
@@ -198,9 +199,9 @@ if not shutil.which('valgrind'):
 if options[:1] == ['--peers']:
     count_peers()
     sys.exit()
-known = {} if write else json.loads(record.read_text())
-if not write and known['compiler'] != compiler():
-    print(f"the record is from {known['compiler']}, but the build is from {compiler()}: skipped")
+recorded = json.loads(record.read_text()) if record.exists() else {}
+if not write and compiler() not in recorded:
+    print(f"the record has {', '.join(recorded)}, but the build is from {compiler()}: skipped")
     sys.exit(SKIPPED)
 counts = {}
 bad = 0
@@ -211,12 +212,12 @@ for name, count in count_all(counted):
     if write:
         print(f'{name}: {count}', flush=True)
         continue
-    was = known['instructions'].get(name)
+    was = recorded[compiler()].get(name)
     good = was is not None and abs(count - was) <= TOLERANCE * was
     print(f'{name}: {count}, recorded {was}{"" if good else ": DIFFERS"}', flush=True)
     bad += not good
 if write:
-    record.write_text(json.dumps({'compiler': compiler(), 'instructions': counts}, indent=2) + '\n')
+    record.write_text(json.dumps({**recorded, compiler(): counts}, indent=2) + '\n')
 if bad:
     print('If the change is intended, write a new record with ./dev bench --instructions.')
 sys.exit(1 if bad else 0)

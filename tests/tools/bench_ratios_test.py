@@ -71,7 +71,7 @@ class Record(unittest.TestCase):
         self.assertEqual(machines['other'], other)
         self.assertEqual(list(machines[here]['rows']), ['queue/a', 'queue/b'])
         self.assertEqual(machines[here]['rows']['queue/a']['medians'], {'leat': 12.35, 'peer': 20})
-        self.assertEqual(machines[here]['rows']['queue/b'], {**row(1, peer=1), 'runs': 5})
+        self.assertEqual(machines[here]['rows']['queue/b'], {**row(1, peer=1), 'runs': 5, 'ranges': {}})
         self.assertEqual(machines[here]['versions'], {'peer': '2'})
 
 
@@ -87,6 +87,15 @@ class Tables(unittest.TestCase):
             '| `queue/x` | epoll (limit) |  | 0.10 |  |',
             '|  | Fast queue | 2; 3 | 0.50 | 123 |',
             '|  | Slow |  | 4.00 | 2.00 |'])
+
+    def test_ranges_that_overlap_decide_nothing(self):
+        def cell(*peer):
+            x = {**row(10, peer=20), 'ranges': {'leat': [9, 11], 'peer': peer}}
+            return bench_ratios.table({'A': {'versions': {}, 'rows': {'queue/x': x}}}, 'queue')[2]
+        self.assertEqual(cell(11.1, 20), '| `queue/x` | peer |  | 2.00 |')
+        self.assertEqual(cell(11, 20), '| `queue/x` | peer |  | 2.00 (undecided) |')
+        self.assertEqual(cell(1, 9), '| `queue/x` | peer |  | 2.00 (undecided) |')
+        self.assertEqual(cell(1, 8.9), '| `queue/x` | peer |  | 2.00 |')
 
     def test_times_are_those_of_one_machine(self):
         self.assertEqual(bench_ratios.times(self.machines['B'], 'queue', {'queue/x': {'goal': 12}})[2:],

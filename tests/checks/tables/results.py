@@ -1,7 +1,7 @@
-"""The results in docs/results.md and README.md, from benches/results.json, benches/ratios.json and benches/goals.json.
+"""The results in docs/results.md and README.md, from the JSON files in benches.
 
-The name of a table is a list in results.json, or `goals`, or `readme`, or `ratios-GROUP` or `times-GROUP` for the workloads of
-ratios.json that begin with GROUP.
+The name of a table is a list in results.json, or `goals`, `readme` or `instructions`, or `ratios-GROUP` or `times-GROUP` for the
+workloads of ratios.json that begin with GROUP.
 """
 
 import json
@@ -93,12 +93,28 @@ def table_of_readme(tables, recorded):
     return lines
 
 
+def table_of_instructions(own, peers):
+    """`own`: the counts of each compiler. Names the peer with the fewest instructions."""
+    lines = [f'| workload | {" | ".join(own)} | fewest of a peer |', f'|---|{"---|" * len(own)}---|']
+    for workload in next(iter(own.values())):
+        counts = {peer: count for peer, count in peers.get(workload, {}).items()
+                  if bench_ratios.kind_of_peer(peer) != 'limit'}
+        least = min(counts, key=counts.get, default='')
+        cells = [f'{of[workload]:,}' if workload in of else '' for of in own.values()]
+        peer = f'{counts[least]:,} ({least})' if least else ''
+        lines.append(f'| `{workload}` | {" | ".join(cells)} | {peer} |')
+    return lines
+
+
 def tables(root):
     results = json.loads((root / 'benches' / 'results.json').read_text())
     goals = json.loads((root / 'benches' / 'goals.json').read_text())['workloads']
     wanted = {name: table_of_results(entries, goals) for name, entries in results.items()}
     recorded = bench_ratios.load()
     wanted.update(goals=table_of_goals(goals), readme=table_of_readme(results, recorded))
+    own, peers = (json.loads((root / 'benches' / f'{name}.json').read_text())
+                  for name in ('instructions', 'peer_instructions'))
+    wanted['instructions'] = table_of_instructions(own, peers['instructions'])
     for group in bench_ratios.GROUPS:
         wanted[f'ratios-{group}'] = bench_ratios.table(recorded['machines'], group)
         wanted[f'times-{group}'] = tables_of_times(recorded['machines'], group, goals)
