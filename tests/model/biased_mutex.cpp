@@ -15,8 +15,6 @@ using model::fence_model;
 // Threads that visit the data of a mutex.
 class visiting : public model::program {
  protected:
-  explicit visiting(fence_model f) { model::fences = f; }
-
   void count_visit() { count_.set(count_.get() + 1); }
   void visit(leat::detail::biased_mutex& mutex) {
     const leat::detail::biased_lock lock(mutex);
@@ -34,10 +32,6 @@ class visiting : public model::program {
 // owner outside, inside or on its way in.
 template <unsigned threads, unsigned visits>
 class visitors final : public visiting {
- public:
-  explicit visitors(fence_model f) : visiting(f) {}
-
- private:
   void thread(unsigned) override {
     for (unsigned i = 0; i < visits; ++i) visit(mutex_);
   }
@@ -50,10 +44,6 @@ class visitors final : public visiting {
 // try_lock_as_owner(), as the fast path of a queue does.
 template <unsigned threads>
 class revocation final : public visiting {
- public:
-  explicit revocation(fence_model f) : visiting(f) {}
-
- private:
   static constexpr unsigned visits = 3;
 
   void thread(unsigned index) override {
@@ -84,10 +74,6 @@ class revocation final : public visiting {
 // while another thread may be about to revoke it.
 template <unsigned threads>
 class surrender final : public visiting {
- public:
-  explicit surrender(fence_model f) : visiting(f) {}
-
- private:
   static constexpr unsigned visits = 2;
 
   void thread(unsigned index) override {
@@ -121,6 +107,6 @@ const model::fenced_test<revocation<3>> both("biased_mutex: the owner against tw
                                              3);
 const model::fenced_test<surrender<2>> gives_up("biased_mutex: an owner that gives up", 2, bounded);
 const model::test gives_up_two("biased_mutex: an owner that gives up to two threads", 3,
-                               model::make<surrender<3>, fence_model::two_fences>);
+                               model::make_under<surrender<3>, fence_model::two_fences>);
 
 }  // namespace biased_mutex_model

@@ -35,19 +35,26 @@ struct test {
   search how;
 };
 
-template <class Program, auto... arguments>
+template <class Program>
 std::unique_ptr<program> make() {
-  return std::make_unique<Program>(arguments...);
+  return std::make_unique<Program>();
 }
 
-/// A program under both models of the one-sided fence. Its constructor receives the model.
+/// Makes a program under one model of the one-sided fence.
+template <class Program, fence_model used>
+std::unique_ptr<program> make_under() {
+  fences = used;
+  return make<Program>();
+}
+
+/// A program under both models of the one-sided fence.
 template <class Program>
 struct fenced_test {
   explicit fenced_test(const std::string& name, unsigned threads,
                        test::search how = test::search::random)
-      : two_fences(name, threads, make<Program, fence_model::two_fences>, how),
-        system_wide(name + ", system-wide fence", threads, make<Program, fence_model::system_wide>,
-                    how) {}
+      : two_fences(name, threads, make_under<Program, fence_model::two_fences>, how),
+        system_wide(name + ", system-wide fence", threads,
+                    make_under<Program, fence_model::system_wide>, how) {}
 
   test two_fences;
   test system_wide;

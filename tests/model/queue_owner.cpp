@@ -37,8 +37,7 @@ class owned final : public model::driven_program {
   static constexpr act what[] = {acts...};
 
  public:
-  explicit owned(fence_model f) {
-    model::fences = f;
+  owned() {
     spawn(consume(*this), "consumer");
     spawn(produce(*this), "producer");
   }
@@ -135,10 +134,6 @@ class owned final : public model::driven_program {
 // succeed. So that thread sees what the owner wrote before the try.
 template <bool is_push>
 class failed_try final : public model::program {
- public:
-  explicit failed_try(fence_model f) { model::fences = f; }
-
- private:
   void thread(unsigned index) override {
     if (index == 0) {
       if (is_push) {
@@ -177,9 +172,9 @@ using owned_test = model::fenced_test<owned<capacity, acts...>>;
 const owned_test<1, act::push> push("queue owner: another thread pushes", 2);
 const owned_test<1, act::pop> pop("queue owner: another thread pops", 2);
 const model::test take("queue owner: another thread tries to pop", 2,
-                       model::make<owned<1, act::take>, fence_model::two_fences>);
+                       model::make_under<owned<1, act::take>, fence_model::two_fences>);
 const model::test take_w("queue owner: another thread tries to pop, system-wide fence", 2,
-                         model::make<owned<2, act::take>, fence_model::system_wide>);
+                         model::make_under<owned<2, act::take>, fence_model::system_wide>);
 const owned_test<1, act::look> look("queue owner: another thread looks", 2);
 const owned_test<1, act::close> close("queue owner: another thread closes", 2);
 const owned_test<1, act::close_and_cancel> cancel("queue owner: another thread closes and cancels",
@@ -188,6 +183,6 @@ const owned_test<1, act::stop> stop("queue owner: another thread stops the tasks
 const owned_test<1, act::token> token("queue owner: another thread stops a pop", 2);
 const owned_test<1, act::push, act::pop> both("queue owner: one pushes, one pops", 3);
 const model::test ends("queue owner: one closes, one stops", 3,
-                       model::make<owned<2, act::close, act::stop>, fence_model::two_fences>);
+                       model::make_under<owned<2, act::close, act::stop>, fence_model::two_fences>);
 
 }  // namespace queue_owner_model

@@ -248,7 +248,7 @@ using model::make;
 constexpr auto bounded = model::test::search::bounded;
 
 const model::test tests[] = {
-    {"mutex: two threads", 2, make<visitors<2, false>>},
+    {"mutex: two threads", 2, make<visitors<2, false>>, bounded},
     {"mutex: three threads", 3, make<visitors<3, false>>},
     {"mutex: two threads and one that looks", 3, make<visitors<3, true>>},
     {"mutex: lock() of a task against a stop and a thread", 3,

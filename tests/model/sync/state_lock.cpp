@@ -6,6 +6,7 @@
 #include <array>
 
 #include "model/model.hpp"
+#include "model/sync/give_or_lock.hpp"
 
 namespace state_lock_model {
 
@@ -42,14 +43,7 @@ class permits {
   }
 
   void give(word n) {
-    if (n == 1 && all_ == 1) {
-      const attempt given = lock_.give_one_or_enter();
-      if (given == attempt::done) return;
-      if (given == attempt::unknown) lock_.lock();
-    } else {
-      if (lock_.give(n, all_)) return;
-      lock_.lock();
-    }
+    if (model::give_or_lock(lock_, n, all_)) return;
     lock_.set_number(lock_.number() + n);
     lock_.unlock(false);
   }
@@ -88,7 +82,7 @@ class permits {
 // `holders` threads take the number 1, write data that it protects, and give it back. Another
 // thread dumps.
 template <unsigned holders, unsigned rounds, bool owned = false>
-class holding : public model::program {
+class holding final : public model::program {
   void thread(unsigned index) override {
     for (unsigned i = 0; i < rounds; ++i) {
       if (index == holders) {
@@ -114,7 +108,7 @@ class holding : public model::program {
 
 // Two readers take 1 of 2 permits, and a writer takes both of them.
 template <bool owned = false>
-class sharing : public model::program {
+class sharing final : public model::program {
   void thread(unsigned index) override {
     for (unsigned i = 0; i < 2; ++i) {
       const word n = index == 0 ? 2 : 1;
@@ -135,7 +129,7 @@ class sharing : public model::program {
 
 // One thread closes, while the others take and give. Its own short paths have then ended too.
 template <unsigned threads, bool owned = false>
-class closing : public model::program {
+class closing final : public model::program {
   void thread(unsigned index) override {
     if (index == 0) {
       permits_.close();
@@ -157,7 +151,7 @@ class closing : public model::program {
 // Two threads take the only permit and keep it. The one that is refused sees what the other did
 // before.
 template <bool one, bool owned = false>
-class refusal : public model::program {
+class refusal final : public model::program {
   void thread(unsigned index) override {
     before_[index].set(1);
     word left = 0;
@@ -167,13 +161,6 @@ class refusal : public model::program {
   }
   state_lock lock_{1, owned};
   std::array<model::guarded<unsigned>, 2> before_;
-};
-
-// The same with a lock that its first thread owns until another one arrives.
-template <class Program>
-class owned final : public Program {
- public:
-  explicit owned(model::fence_model f) { model::fences = f; }
 };
 
 using model::make;
@@ -190,15 +177,14 @@ const model::test tests[] = {
     {"state_lock: close against two threads", 3, make<closing<3>>},
 };
 
-const model::fenced_test<owned<holding<1, 2, true>>> owned_dump("state_lock: owned, a dump", 2);
-const model::fenced_test<owned<holding<2, 2, true>>> owned_two("state_lock: owned, two holders", 2);
-const model::fenced_test<owned<holding<2, 2, true>>> owned_both(
+const model::fenced_test<holding<1, 2, true>> owned_dump("state_lock: owned, a dump", 2);
+const model::fenced_test<holding<2, 2, true>> owned_two("state_lock: owned, two holders", 2);
+const model::fenced_test<holding<2, 2, true>> owned_both(
     "state_lock: owned, two holders and a dump", 3);
-const model::fenced_test<owned<refusal<true, true>>> owned_refusal("state_lock: owned, refused", 2);
-const model::fenced_test<owned<refusal<false, true>>> owned_take("state_lock: owned, refused take",
-                                                                 2);
-const model::fenced_test<owned<sharing<true>>> owned_readers(
-    "state_lock: owned, two readers and a writer", 3);
-const model::fenced_test<owned<closing<2, true>>> owned_close("state_lock: owned, close", 2);
+const model::fenced_test<refusal<true, true>> owned_refusal("state_lock: owned, refused", 2);
+const model::fenced_test<refusal<false, true>> owned_take("state_lock: owned, refused take", 2);
+const model::fenced_test<sharing<true>> owned_readers("state_lock: owned, two readers and a writer",
+                                                      3);
+const model::fenced_test<closing<2, true>> owned_close("state_lock: owned, close", 2);
 
 }  // namespace state_lock_model

@@ -6,6 +6,7 @@
 
 #include "leat/sync/detail/state_lock.hpp"
 #include "model/model.hpp"
+#include "model/sync/give_or_lock.hpp"
 
 namespace state_lock_waiters_model {
 
@@ -51,14 +52,7 @@ class queued_permits {
   }
 
   void release(word n) {
-    if (all == 1) {
-      const attempt given = lock_.give_one_or_enter();
-      if (given == attempt::done) return;
-      if (given == attempt::unknown) lock_.lock();
-    } else {
-      if (lock_.give(n, all)) return;
-      lock_.lock();
-    }
+    if (model::give_or_lock(lock_, n, all)) return;
     lock_.set_number(lock_.number() + n);
     serve_and_unlock(nullptr);
   }
@@ -107,7 +101,7 @@ class queued_permits {
 // Threads acquire and release. The first one acquires all permits, the others one. With `cancels`,
 // the last thread cancels the waits of the first one instead.
 template <unsigned threads, word all, bool cancels, bool owned = false>
-class visitors : public model::program {
+class visitors final : public model::program {
  public:
   visitors() {
     for (waiter& w : waiters_[0]) w.request = all;
@@ -150,7 +144,7 @@ class visitors : public model::program {
 // The first thread holds the mutex. The last one that locks it destroys it, while the unlock of the
 // others may not have returned.
 template <unsigned threads, bool owned = false>
-class last_one_destroys : public model::program {
+class last_one_destroys final : public model::program {
  public:
   last_one_destroys() {
     model::checks_destruction = true;
@@ -172,13 +166,6 @@ class last_one_destroys : public model::program {
   model::guarded<unsigned> visits_;
 };
 
-// The same with a lock that its first thread owns until another one arrives.
-template <class Program>
-class owned final : public Program {
- public:
-  explicit owned(model::fence_model f) { model::fences = f; }
-};
-
 using model::make;
 constexpr auto bounded = model::test::search::bounded;
 
@@ -192,13 +179,13 @@ const model::test tests[] = {
     {"state_lock waiters: the last of three holders destroys it", 3, make<last_one_destroys<3>>},
 };
 
-const model::fenced_test<owned<visitors<2, 1, false, true>>> owned_two(
+const model::fenced_test<visitors<2, 1, false, true>> owned_two(
     "state_lock waiters: owned, two threads", 2);
-const model::fenced_test<owned<visitors<3, 1, true, true>>> owned_cancel(
+const model::fenced_test<visitors<3, 1, true, true>> owned_cancel(
     "state_lock waiters: owned, hand-over against a cancel", 3);
-const model::fenced_test<owned<visitors<3, 2, false, true>>> owned_permits(
+const model::fenced_test<visitors<3, 2, false, true>> owned_permits(
     "state_lock waiters: owned, two permits at once", 3);
-const model::fenced_test<owned<last_one_destroys<2, true>>> owned_destroyed(
+const model::fenced_test<last_one_destroys<2, true>> owned_destroyed(
     "state_lock waiters: owned, the next holder destroys it", 2);
 
 }  // namespace state_lock_waiters_model
