@@ -13,7 +13,7 @@ using leat::detail::biased_mutex;
 using leat::detail::biased_word;
 
 void add_one(biased_word& w) {
-  w.admit();
+  if (!w.admits()) w.admit();
   while (!w.change_as_owner([](biased_word::value& v) { ++v; })) {
     if (w.is_shared()) {
       w.shared().fetch_add(1, std::memory_order_relaxed);

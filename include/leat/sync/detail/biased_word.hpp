@@ -46,26 +46,21 @@ class biased_word {
 
   /// Returns true if the word is shared. Then change it with shared().
   [[nodiscard]] bool is_shared() const noexcept {
-    // acquire: pairs with admit_slowly(). Sees the last change of the owner.
+    // acquire: pairs with admit(). Sees the last change of the owner.
     return is_shared_.load(std::memory_order_acquire);
   }
   [[nodiscard]] std::atomic<value>& shared() noexcept { return word_; }
 
-  /// Returns false if admit() is necessary, and would revoke the ownership of another thread.
+  /// Returns false if admit() is necessary, which may revoke the ownership of another thread.
   [[nodiscard]] bool admits() const noexcept { return gate_.is_owned_here() || is_shared(); }
   /// Makes the calling thread the owner of an unused word, and revokes the ownership of another
-  /// thread.
-  void admit() noexcept {
-    if (!admits()) [[unlikely]]
-      admit_slowly();
-  }
+  /// thread. Call it if admits() returns false.
+  [[gnu::cold]] void admit() noexcept LEAT_NO_ANALYSIS;
 
   /// The lock of the owner.
   [[nodiscard]] biased_mutex& gate() noexcept { return gate_; }
 
  private:
-  [[gnu::cold]] void admit_slowly() noexcept LEAT_NO_ANALYSIS;
-
   biased_mutex gate_;
   std::atomic<bool> is_shared_;  // no thread owns the word any more
   std::atomic<value> word_;

@@ -199,7 +199,7 @@ class LEAT_CAPABILITY("mutex") state_lock {
   [[nodiscard]] biased_mutex& gate() noexcept { return word_.gate(); }
 
  private:
-  // What take() does with this word.
+  // The result of take() if the word is `seen`.
   [[nodiscard, gnu::always_inline]] static attempt can_take(word seen, word n,
                                                             word& left) noexcept {
     if ((seen & (held | waiting | general)) == 0) [[likely]]
