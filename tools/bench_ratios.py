@@ -143,19 +143,12 @@ def record(measured, versions, runs):
 def table(machines, group):
     """Returns the lines of the table of the workloads that begin with `group`. Each kind of machine has a
     column, because times of two machines cannot be compared, but ratios can."""
-
-    def cell(machine, workload, subject):
-        row = machine['rows'].get(workload, NO_ROW)
-        found = ratios(row)
-        if subject not in found:
-            return ''
-        return text_of(found[subject]) + (' (undecided)' if is_undecided(row, subject) else '')
-
     head = ['workload', 'peer', 'version', *(f'ratio on {kind}' for kind in machines)]
     lines = [f'| {" | ".join(head)} |', '|---' * len(head) + '|']
     workloads = dict.fromkeys(w for m in machines.values() for w in m['rows'] if w.startswith(group + '/'))
     for workload in workloads:
-        by_machine = [ratios(m['rows'][workload]) if workload in m['rows'] else {} for m in machines.values()]
+        rows = [m['rows'].get(workload, NO_ROW) for m in machines.values()]
+        by_machine = [ratios(row) for row in rows]
         lowest = {}
         for found in by_machine:
             for subject, ratio in found.items():
@@ -163,7 +156,8 @@ def table(machines, group):
         place = f'`{workload}`'
         for subject in sorted(lowest, key=lowest.get):
             versions = dict.fromkeys(version_of(subject, m['versions']) for m in machines.values())
-            cells = [cell(m, workload, subject) for m in machines.values()]
+            cells = [text_of(found[subject]) + ' (undecided)' * is_undecided(row, subject) if subject in found else ''
+                     for row, found in zip(rows, by_machine)]
             limit = ' (limit)' if kind_of_peer(subject) == 'limit' else ''
             lines.append(f'| {place} | {subject}{limit} | {"; ".join(v for v in versions if v)} | '
                          f'{" | ".join(cells)} |')
