@@ -238,10 +238,12 @@ TEST_CASE("coordinator: a dump lists threads that block on an owner on separate 
       "e", [&](const std::stop_token&) { leat::block_on(leat::run_on(sched, runner.run())); });
   c.start_thread("f", [&](const std::stop_token&) { leat::block_on(run.join()); });
   std::string text;
+  bool all_wait = false;
   do {
     std::this_thread::yield();
+    all_wait = open.statistics().waiting_pops == 5;
     text = dump();
-  } while (contains(text, "running") || contains(text, "not known"));
+  } while (!all_wait || contains(text, "running") || contains(text, "not known"));
   other.request_stop();
   open.close();
   leat::block_on(c.join());
