@@ -22,7 +22,7 @@
 #include <leat/leat.hpp>
 
 using namespace asio::experimental::awaitable_operators;
-using channel = asio::experimental::concurrent_channel<void(std::error_code, int)>;
+using channel = asio::experimental::concurrent_channel<void(leat::asio_error_code, int)>;
 using queue = leat::fifo_queue<int>;
 constexpr auto pace = std::chrono::microseconds(20);
 int messages = 20'000;
@@ -47,12 +47,14 @@ leat::task<> receive_all(queue& from, int& received) {
 //! [/select]
 
 // The comparison as Asio coroutines, with Asio's channel and with leat's queue.
-auto send(channel& c, int i) { return c.async_send(std::error_code(), i, asio::use_awaitable); }
+auto send(channel& c, int i) {
+  return c.async_send(leat::asio_error_code(), i, asio::use_awaitable);
+}
 auto send(queue& q, int i) { return q.async_push(i, asio::use_awaitable); }
 auto receive(channel& c) { return c.async_receive(asio::use_awaitable); }
 auto receive(queue& q) { return q.async_pop(asio::use_awaitable); }
 bool try_receive(channel& c) {
-  return c.try_receive([](std::error_code, int) {});
+  return c.try_receive([](leat::asio_error_code, int) {});
 }
 bool try_receive(queue& q) { return q.try_pop().has_value(); }
 

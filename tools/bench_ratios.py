@@ -23,7 +23,7 @@ ALLOWED = 0.9  # A ratio may be this part of the recorded one.
 LIMITS = ('bare coroutines', 'empty promise', 'epoll', 'two threads that spin', 'std::mutex', 'std::mutex, one thread',
           'libcoro generator')
 # The Debian packages of peers, by the first words of their subjects.
-PACKAGES = {'Asio': 'libasio-dev', 'asio::': 'libasio-dev', 'Boost.Fiber': 'libboost-fiber-dev',
+PACKAGES = {'Asio': 'libasio-dev', 'asio::': 'libasio-dev', 'Boost.Fiber': 'libboost-fiber1.81-dev',
             'oneTBB': 'libtbb-dev', 'moodycamel': 'libconcurrentqueue-dev', 'Tokio': 'librust-tokio-dev'}
 
 

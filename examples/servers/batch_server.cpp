@@ -39,7 +39,9 @@ struct server {
     acceptor.close(), signals.cancel();
   }
   // The completion handler of everything that is spawned: an error stops the server.
-  void operator()(const std::exception_ptr& error) { settle(error != nullptr); }
+  auto handler() {
+    return [this](const std::exception_ptr& error) { settle(error != nullptr); };
+  }
 };
 
 leat::task<> generate(server& s, long count) {
@@ -64,7 +66,7 @@ asio::awaitable<void> serve(server& s, std::shared_ptr<tcp::socket> socket) {
     for (const long n : *taken) text += std::to_string(n) + ' ';
     asio::steady_timer limit(s.io, std::chrono::seconds(1));
     limit.async_wait([socket](std::error_code ec) { return ec ? void() : socket->close(); });
-    std::error_code ec;
+    leat::asio_error_code ec;
     auto token = asio::redirect_error(use_awaitable, ec);
     co_await asio::async_write(*socket, asio::buffer(text += '\n'), token);
     if (!ec) co_await asio::async_read_until(*socket, asio::dynamic_buffer(answer, 3), '\n', token);
@@ -77,10 +79,10 @@ asio::awaitable<void> serve(server& s, std::shared_ptr<tcp::socket> socket) {
 //! [/client]
 
 asio::awaitable<void> accept(server& s) {
-  for (std::error_code ec; s.acceptor.is_open();) {
+  for (leat::asio_error_code ec; s.acceptor.is_open();) {
     const auto socket = std::make_shared<tcp::socket>(s.io);
     co_await s.acceptor.async_accept(*socket, asio::redirect_error(use_awaitable, ec));
-    if (!ec) asio::co_spawn(s.io, serve(s, socket), std::ref(s));
+    if (!ec) asio::co_spawn(s.io, serve(s, socket), s.handler());
     // After an error, such as too many open files, waits before it accepts again.
     asio::steady_timer pause(s.io, std::chrono::milliseconds(ec ? 100 : 0));
     co_await pause.async_wait(use_awaitable);
@@ -94,9 +96,9 @@ int main(int argc, char** argv) {
   s.signals.async_wait([&s](std::error_code ec, int) {
     if (!ec) s.signals.clear(), s.acceptor.close(), s.numbers.close(), s.settle();
   });
-  leat::async_run(s.io, generate(s, argc > 1 ? std::atol(argv[1]) : LONG_MAX), std::ref(s));
-  leat::async_run(s.io, make_batches(s), std::ref(s));
-  asio::co_spawn(s.io, accept(s), std::ref(s));
+  leat::async_run(s.io, generate(s, argc > 1 ? std::atol(argv[1]) : LONG_MAX), s.handler());
+  leat::async_run(s.io, make_batches(s), s.handler());
+  asio::co_spawn(s.io, accept(s), s.handler());
   std::cout << "port " << s.acceptor.local_endpoint().port() << std::endl;
   s.io.run();
   std::cout << s.made << " made, " << s.delivered << " delivered\n";

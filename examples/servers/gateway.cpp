@@ -141,7 +141,7 @@ leat::task<> own(gateway& g, tcp::socket socket, std::string name) try {
 
 asio::awaitable<void> accept(gateway& g) {
   for (int i = 1; g.acceptor.is_open(); ++i) {
-    std::error_code ec;
+    leat::asio_error_code ec;
     tcp::socket socket(g.io);
     co_await g.acceptor.async_accept(socket, asio::redirect_error(use_awaitable, ec));
     const std::string name = "connection " + std::to_string(i);

@@ -46,7 +46,7 @@ leat::task<> copy(tcp::socket& from, tcp::socket& to, leat::time_point& active, 
                                 s.idle);
     active = clock.now();
   }
-  std::error_code ignored;  // the other direction reports a lost connection
+  leat::asio_error_code ignored;  // the other direction reports a lost connection
   to.shutdown(tcp::socket::shutdown_send, ignored);
 }
 //! [/copy]

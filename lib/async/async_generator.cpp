@@ -7,7 +7,7 @@
 #include "leat/async/wait_operation.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace {
 
@@ -32,4 +32,4 @@ failure detail::next_outside_task() {
           "await next() without as_tuple()"};
 }
 
-}  // namespace leat
+}  // namespace LEAT

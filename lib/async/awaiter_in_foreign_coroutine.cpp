@@ -4,7 +4,7 @@
 #include "leat/async/task_scope.hpp"
 #include "leat/async/wait_operation.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace detail {
 namespace {
 
@@ -149,4 +149,4 @@ void resume_on_awaiter::await_suspend(std::coroutine_handle<> h) noexcept {
   scheduler_.post(*this);
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -5,7 +5,7 @@
 
 #include "base/internal/error_text.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 // Returns a random duration between half of `delay` and `delay`.
@@ -47,4 +47,4 @@ std::optional<duration> backoff::next(const std::exception_ptr& error) {
   return wait;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -10,7 +10,7 @@
 #include "leat/base/internal/assert.hpp"
 #include "leat/base/internal/parker.hpp"
 
-namespace leat {
+namespace LEAT {
 
 // A wait is in the list of its scope, `waiters_`, exactly while linked_ is true; both change under
 // the lock of the scope. The function that unlinks a wait decides how it ends and wakes it, once:
@@ -207,4 +207,4 @@ void task_scope::when_idle(condition_wait& w) noexcept {
   w.wake();
 }
 
-}  // namespace leat
+}  // namespace LEAT

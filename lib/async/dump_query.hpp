@@ -4,7 +4,7 @@
 
 #include "leat/async/scheduler/scheduler.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Returns true if `item` is the query of a dump. Any thread may answer it after the scheduler has
 /// stopped running.
@@ -26,4 +26,4 @@ class scheduler_hold {
   scheduler* scheduler_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

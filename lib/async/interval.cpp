@@ -7,7 +7,7 @@
 #include "leat/async/detail/promise.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 interval::interval(time_span period, missed_tick_policy missed_ticks)
     : period_(period), missed_ticks_(missed_ticks) {
@@ -59,4 +59,4 @@ void detail::select_branch<tick_wait>::describe(std::ostream& out) const {
   out << "tick of an interval";
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -6,7 +6,7 @@
 #include "leat/async/for_each_concurrent.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 bool joint_scope::run_after_start(work_item& next) noexcept {
   const biased_lock lock(mutex_);
@@ -57,4 +57,4 @@ void throw_stopped_early(std::size_t started) {
                 "stopped after " + std::to_string(started) + " elements of the range");
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

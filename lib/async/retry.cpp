@@ -12,7 +12,7 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/this_task.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 // Throws the error with the number of attempts in its message. An error of a derived type, which
@@ -69,4 +69,4 @@ task<void> retry(std::function<task<void>()> attempt) {
   return retry(std::move(attempt), retry_policy());
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -11,7 +11,7 @@
 #include "leat/async/wait_operation.hpp"
 #include "leat/base/internal/assert.hpp"
 
-namespace leat {
+namespace LEAT {
 
 constinit thread_local scheduler* scheduler::current_ = nullptr;
 
@@ -122,4 +122,4 @@ void scheduler::flush_wakeups_now() noexcept {
   while (work_item* item = later_.pop_front()) static_cast<wait_operation*>(item)->wake();
 }
 
-}  // namespace leat
+}  // namespace LEAT

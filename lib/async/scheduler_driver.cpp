@@ -8,7 +8,7 @@
 #include "leat/async/task_context.hpp"
 #include "leat/base/internal/assert.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 // The number of operations that a task may complete without waiting before it lets others run.
@@ -206,4 +206,4 @@ void scheduler_driver::expire_due() {
   expire_timers();
 }
 
-}  // namespace leat
+}  // namespace LEAT

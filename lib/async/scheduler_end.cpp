@@ -23,7 +23,7 @@
 #include "leat/base/error.hpp"
 #include "leat/base/internal/assert.hpp"
 
-namespace leat {
+namespace LEAT {
 
 // The end, in the order of end_tasks():
 //
@@ -309,4 +309,4 @@ void scheduler_driver::end_pinned_tasks() noexcept {
   }
 }
 
-}  // namespace leat
+}  // namespace LEAT

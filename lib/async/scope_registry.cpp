@@ -9,7 +9,7 @@
 #include "async/internal/live_tasks_text.hpp"
 #include "base/internal/held_during_fork.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 constinit std::array<scope_registry::shard, 64> scope_registry::shards_{};
 
@@ -193,4 +193,4 @@ bool scope_registry::stop_scopes_on(const scheduler& sched) {
   return any;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -8,7 +8,7 @@
 
 // The stop of a scope, from the request to the waits of its tasks.
 
-namespace leat {
+namespace LEAT {
 
 void task_scope::stop_with_parent() noexcept {
   detail::scope_registry::remove_from_parent(*this);
@@ -161,4 +161,4 @@ bool task_scope::cancel_wait_batch(detail::stop_notice& n) noexcept {
   return more;
 }
 
-}  // namespace leat
+}  // namespace LEAT

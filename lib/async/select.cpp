@@ -7,7 +7,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // A select ends in two steps. First an operation, a timer or a stop claims it: it sets winner_,
 // which is set only once. Then the claimant wakes the select, and its work item resumes the
@@ -158,9 +158,9 @@ void select_branch<task_group::join_wait>::describe(std::ostream& out) const {
   operation_.what().describe(operation_, out);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail
 
-namespace leat {
+namespace LEAT {
 
 // ---------------------------------------------------------------- a wait on a scope, in a select
 
@@ -194,4 +194,4 @@ void condition_wait::withdraw() noexcept {
   if (linked_.load(std::memory_order_relaxed)) scope_.unlink(*this);
 }
 
-}  // namespace leat
+}  // namespace LEAT

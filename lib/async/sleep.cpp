@@ -9,7 +9,7 @@
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 const wait_operation::kind sleep_wait::sleep_kind{"sleep", &sleep_wait::cancel,
                                                   &sleep_wait::describe};
@@ -84,4 +84,4 @@ void sleep_wait::describe(const wait_operation& w, std::ostream& out) {
   }
 }
 
-}  // namespace leat
+}  // namespace LEAT

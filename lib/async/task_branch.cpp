@@ -10,7 +10,7 @@
 #include "base/text/text_in_seconds.hpp"
 #include "leat/base/clock.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 namespace {
 
@@ -98,4 +98,4 @@ std::error_code task_branch::error_code() const noexcept {
   return make_error_code(is_late() ? errc::deadline_exceeded : errc::cancelled);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -7,7 +7,7 @@
 #include "async/internal/scope_error.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 void detail::throw_body_stopped(std::string_view function) {
   throw failure(errc::cancelled,
@@ -67,4 +67,4 @@ void task_group::end_outcome() noexcept {
   detail::print_scope_error("task group", name(), "unreported error", ended.first);
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -14,7 +14,7 @@
 #include "leat/base/error.hpp"
 #include "leat/base/internal/assert.hpp"
 
-namespace leat {
+namespace LEAT {
 
 void detail::promise_base::unhandled_exception() noexcept {
   context_->get_scheduler().task_error() = std::current_exception();
@@ -428,4 +428,4 @@ void task_scope::remove_hold() noexcept {
   wake_all(satisfied);
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -5,7 +5,7 @@
 
 #include "async/thread_registry.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 constinit thread_local thread_record* thread_record::current_ = nullptr;
 
@@ -66,4 +66,4 @@ task_id thread_record::id_if_blocked_on(const wait_operation& w) noexcept {
   return current_ && current_->blocked_on_ == &w ? current_->id() : task_id{};
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -4,7 +4,7 @@
 
 #include "leat/async/internal/thread_record.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The records of the process's coordinated threads, newest first, for dump().
 /// Thread safety: thread-safe. A traversal holds mutex(), which keeps alive the records and the
@@ -24,4 +24,4 @@ class thread_registry {
   static constinit thread_record* newest_;  // guarded by mutex()
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

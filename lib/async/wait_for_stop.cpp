@@ -4,7 +4,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 const wait_operation::kind stop_wait::stop_kind{"wait", &stop_wait::cancel, &stop_wait::describe};
 
@@ -50,4 +50,4 @@ void stop_wait::cancel(wait_operation& w) noexcept { static_cast<stop_wait&>(w).
 
 void stop_wait::describe(const wait_operation&, std::ostream& out) { out << "for a stop"; }
 
-}  // namespace leat
+}  // namespace LEAT

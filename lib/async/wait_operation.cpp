@@ -2,7 +2,7 @@
 
 #include "leat/async/detail/select_state.hpp"
 
-namespace leat {
+namespace LEAT {
 
 constinit char wait_operation::destroyed_mark = 0;
 
@@ -31,4 +31,4 @@ void wait_operation::resume(work_item& item) noexcept {
   self.scheduler_->resume(std::coroutine_handle<>::from_address(self.continuation_), self.context_);
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -1,26 +1,33 @@
 #include "leat/base/error.hpp"
 
 #include <cerrno>
+#include <cstring>
 #include <new>
 #include <typeinfo>
 
-#include <asio/error.hpp>
-
 #include "base/internal/never_destroyed.hpp"
+#include "leat/base/asio.hpp"
 
-namespace leat {
+#include LEAT_ASIO(error.hpp)
+
+namespace LEAT {
 namespace {
+
+bool is_posix(const std::error_category& category) noexcept {
+  const std::error_category& of_asio = asio::error::get_system_category();
+  return category == of_asio || category == std::system_category() ||
+         category == std::generic_category() || std::strcmp(category.name(), "asio.system") == 0;
+}
 
 // Maps a code of another category to errc; unknown if there is no better match.
 errc to_errc(const std::error_code& ec) noexcept {
   if (!ec) return errc{};  // success, in every category
   if (ec.category() == error_category()) return static_cast<errc>(ec.value());
-  if (ec == asio::error::operation_aborted) return errc::cancelled;
-  if (ec == asio::error::timed_out) return errc::deadline_exceeded;
-  const bool posix = ec.category() == std::generic_category() ||
-                     ec.category() == std::system_category() ||
-                     ec.category() == asio::error::get_system_category();
-  if (!posix) return errc::unknown;
+  if (!is_posix(ec.category())) {
+    // In a program that uses both flavours, each has a category of its own.
+    const bool is_leat = std::strcmp(ec.category().name(), error_category().name()) == 0;
+    return is_leat ? static_cast<errc>(ec.value()) : errc::unknown;
+  }
   switch (ec.value()) {
     case ECANCELED: return errc::cancelled;
     case EINVAL:
@@ -113,6 +120,12 @@ const std::error_category& error_category() noexcept {
   return instance.get();
 }
 
+#if defined(LEAT_ASIO_BOOST)
+const char detail::flavour_boost_asio = 0;
+#else
+const char detail::flavour_standalone_asio = 0;
+#endif
+
 std::error_code make_error_code(errc e) noexcept { return {static_cast<int>(e), error_category()}; }
 
 std::error_condition make_error_condition(errc e) noexcept {
@@ -140,6 +153,10 @@ std::error_code code_of(const std::exception_ptr& error) noexcept {
     std::rethrow_exception(error);
   } catch (const std::system_error& e) {
     return e.code();
+#if defined(LEAT_ASIO_BOOST)
+  } catch (const asio_system_error& e) {  // not a std::system_error
+    return e.code();
+#endif
   } catch (const std::bad_alloc&) {
     return make_error_code(errc::resource_exhausted);
   } catch (...) {
@@ -155,4 +172,4 @@ std::error_code to_error_code(const std::exception_ptr& error) noexcept {
   return ec ? ec : make_error_code(errc::unknown);  // an exception is never a success
 }
 
-}  // namespace leat
+}  // namespace LEAT

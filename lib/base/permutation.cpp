@@ -4,7 +4,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 // Below this size, a few rounds of the network leave some orders more likely than others.
@@ -34,4 +34,4 @@ permutation::permutation(std::uint64_t size, std::uint64_t seed, std::uint64_t e
   for (std::uint64_t& key : keys_) key = keys();
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -2,7 +2,7 @@
 
 #include <random>
 
-namespace leat {
+namespace LEAT {
 
 std::uint64_t seed_or_random(std::optional<std::uint64_t> seed) {
   if (seed) return *seed;
@@ -10,4 +10,4 @@ std::uint64_t seed_or_random(std::optional<std::uint64_t> seed) {
   return (std::uint64_t{device()} << 32) | device();
 }
 
-}  // namespace leat
+}  // namespace LEAT

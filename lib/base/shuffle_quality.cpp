@@ -5,7 +5,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 std::uint64_t distance(std::uint64_t a, std::uint64_t b) noexcept { return a < b ? b - a : a - b; }
@@ -31,4 +31,4 @@ shuffle_quality measure_shuffle(std::span<const std::uint64_t> order) {
           .neighbours = static_cast<double>(kept) / (n - 1)};
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -1,6 +1,6 @@
 #include "leat/base/world_rank.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 constexpr std::uint64_t max_world_size = std::uint64_t{1} << 32;
@@ -22,4 +22,4 @@ std::string world_rank::text() const {
   return "rank " + std::to_string(rank) + " of " + std::to_string(world_size);
 }
 
-}  // namespace leat
+}  // namespace LEAT

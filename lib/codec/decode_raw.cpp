@@ -9,7 +9,7 @@
 #include "leat/base/error.hpp"
 #include "tensor/internal/tensor_builder.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 using detail::tensor_builder;
@@ -94,4 +94,4 @@ tensor decode_raw(const tensor& records, dtype type, const raw_options& options)
   return decode(views, records.shape(), type, options);
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 std::string excerpt(std::string_view bytes) {
   constexpr std::size_t limit = 32;
@@ -20,4 +20,4 @@ std::string excerpt(std::string_view bytes) {
   return shown;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

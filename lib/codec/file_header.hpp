@@ -5,7 +5,7 @@
 
 #include "leat/base/bytes.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The largest file: an offset is a signed number in the system's interface.
 inline constexpr std::uint64_t max_file_size = INT64_MAX;
@@ -17,4 +17,4 @@ template <class Integer>
   return load_little_endian<Integer>(bytes.data() + at);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

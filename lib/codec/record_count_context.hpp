@@ -5,7 +5,7 @@
 
 #include "leat/codec/decode_error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Decodes the records of one call and adds their number to an error.
 template <class Decode>
@@ -17,4 +17,4 @@ decltype(auto) with_record_count(std::size_t records, Decode&& decode) {
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -11,7 +11,7 @@
 #include "leat/tensor/tensor.hpp"
 #include "tensor/internal/tensor_builder.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Strings that become a tensor. They are collected one by one, and their total size is not known
 /// in advance.
@@ -103,4 +103,4 @@ class string_column {
   std::size_t count_ = 0;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

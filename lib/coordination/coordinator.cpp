@@ -19,7 +19,7 @@
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 // A stop has two stages. request_stop() decides under state_mutex_ whose error counts, and only
 // then sets the flag of the scope, without the lock: stop callbacks are user code and may call the
@@ -407,4 +407,4 @@ void detail::missing_result::raise(coordinator& coord, const std::exception_ptr&
   throw failure(errc::cancelled, message);
 }
 
-}  // namespace leat
+}  // namespace LEAT

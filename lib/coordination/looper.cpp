@@ -9,7 +9,7 @@
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 task<void> run_body(const std::function<task<void>()>& body, const looper_options& options) {
@@ -61,4 +61,4 @@ task<void> looper(std::function<task<void>()> body, looper_options options) {
   return run_loop(std::move(body), std::move(options));
 }
 
-}  // namespace leat
+}  // namespace LEAT

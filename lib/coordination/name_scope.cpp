@@ -1,6 +1,6 @@
 #include "coordination/internal/name_scope.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 std::optional<std::string_view> name_in_scope(std::string_view name,
                                               std::string_view scope) noexcept {
@@ -11,4 +11,4 @@ std::optional<std::string_view> name_in_scope(std::string_view name,
   return name.substr(scope.size() + 1);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

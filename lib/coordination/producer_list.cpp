@@ -6,7 +6,7 @@
 #include "base/text/seconds_text.hpp"
 #include "leat/base/internal/thread_mutex.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 // Lock order: this one, then the lock of a runner or of its queue.
@@ -71,4 +71,4 @@ bool waits_for_unstarted_producer() {
   return false;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

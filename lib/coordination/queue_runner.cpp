@@ -4,7 +4,7 @@
 
 #include "coordination/queue_runner_state.hpp"
 
-namespace leat {
+namespace LEAT {
 
 detail::queue_runner_config::queue_runner_config(queue_base& q, queue_runner_options o)
     : queue(q), options(std::move(o)) {
@@ -118,4 +118,4 @@ std::vector<std::string> queue_runner::operation_names() const {
 
 const queue_runner_options& queue_runner::options() const noexcept { return config_->options; }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -5,7 +5,7 @@
 #include "base/internal/standard_error.hpp"
 #include "coordination/internal/name_scope.hpp"
 
-namespace leat {
+namespace LEAT {
 
 void queue_runner_collection::add(queue_runner& runner, std::string_view list) {
   std::vector<queue_runner*>& in = lists_[std::string(list)];
@@ -40,4 +40,4 @@ std::vector<queue_runner_handle> queue_runner_collection::start_on(task_owner ow
   return handles;
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -6,7 +6,7 @@
 #include "leat/async/select.hpp"
 #include "leat/sync/event.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 using shared_state = std::shared_ptr<detail::queue_runner_state>;
@@ -43,4 +43,4 @@ task<void> queue_runner_handle::join(std::source_location where) const {
   return wait_for_end(state_, where);
 }
 
-}  // namespace leat
+}  // namespace LEAT

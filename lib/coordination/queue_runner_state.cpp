@@ -8,7 +8,7 @@
 #include "leat/async/select.hpp"
 #include "leat/async/this_task.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // How the queue ends:
 //
@@ -291,4 +291,4 @@ void queue_runner_state::rethrow_first() const {
   if (first) std::rethrow_exception(first);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

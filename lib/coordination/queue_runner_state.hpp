@@ -14,7 +14,7 @@
 #include "leat/coordination/task_owner.hpp"
 #include "leat/sync/event.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // State shared by all starts of a runner. Constant while it runs.
 struct queue_runner_config {
@@ -94,4 +94,4 @@ class queue_runner_state {
   std::optional<std::stop_callback<cancel_queue>> on_stop_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

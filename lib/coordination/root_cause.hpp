@@ -4,7 +4,7 @@
 
 #include "leat/queue/partial_push_error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // Returns the error that a queue failed with if `error` is a partial_push_error because of that
 // failure. Otherwise returns `error`.
@@ -18,4 +18,4 @@ namespace leat::detail {
   return error;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

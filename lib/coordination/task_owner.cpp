@@ -5,7 +5,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/coordination/coordinator.hpp"
 
-namespace leat {
+namespace LEAT {
 
 void task_owner::spawn_on(scheduler& s, task<void> t, const std::string& name) const {
   if (coordinator_) return coordinator_->spawn_on(s, std::move(t), name);
@@ -26,4 +26,4 @@ std::exception_ptr task_owner::stop_error() const noexcept {
   return nullptr;
 }
 
-}  // namespace leat
+}  // namespace LEAT

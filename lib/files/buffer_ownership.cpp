@@ -19,7 +19,7 @@ void __tsan_write_range(void* address, unsigned long size);
 }
 #endif
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 using op = file_request::operation;
@@ -78,4 +78,4 @@ void mark_used([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t
 #endif
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

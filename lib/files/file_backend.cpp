@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace leat {
+namespace LEAT {
 
 const service_key file_backend::key;
 
@@ -41,4 +41,4 @@ std::string file_backend::owner_text() const {
   return "process " + std::to_string(::getpid()) + " on host " + host.data();
 }
 
-}  // namespace leat
+}  // namespace LEAT

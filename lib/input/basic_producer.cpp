@@ -4,7 +4,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 std::string quoted(const std::string& name) { return "producer '" + name + "'"; }
@@ -48,4 +48,4 @@ void require_items(std::size_t count, const std::string& producer, std::string_v
                                             " is empty: at least one is required");
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -2,7 +2,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 [[noreturn]] void throw_source_error(std::string_view owner, const std::string& why) {
@@ -49,4 +49,4 @@ keep_mask to_keep_mask(const filtered_element& got, const source_options& how,
   return {.any = true, .each = keep->values<bool>()};
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -4,7 +4,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 in_memory_source::in_memory_source(const batch_spec& spec, tensor_tuple columns,
                                    std::optional<std::uint64_t> num_epochs)
@@ -27,4 +27,4 @@ task<std::optional<tensor_tuple>> in_memory_source::operator()() {
   co_return rows_[next_++];
 }
 
-}  // namespace leat
+}  // namespace LEAT

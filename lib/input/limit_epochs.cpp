@@ -2,7 +2,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 std::uint64_t checked(std::optional<std::int64_t> num_epochs, std::string_view owner) {
@@ -27,4 +27,4 @@ std::optional<std::uint64_t> epoch_limit::next() noexcept {
   return begun;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

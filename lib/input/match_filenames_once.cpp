@@ -5,7 +5,7 @@
 
 #include "leat/sync/mutex.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 using paths = std::vector<std::string>;
@@ -40,4 +40,4 @@ task<paths> match_filenames_once::look_up(std::shared_ptr<state> s) {
   co_return *s->found;
 }
 
-}  // namespace leat
+}  // namespace LEAT

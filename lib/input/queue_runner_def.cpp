@@ -11,7 +11,7 @@
 #include "leat/coordination/queue_runner.hpp"
 #include "leat/input/queue_runner_resolver.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 using detail::make_tag;
@@ -168,4 +168,4 @@ std::unique_ptr<queue_runner> make_queue_runner(const queue_runner_def& def,
   return runner;
 }
 
-}  // namespace leat
+}  // namespace LEAT

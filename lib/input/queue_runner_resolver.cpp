@@ -2,7 +2,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 template <class Map, class Value>
@@ -55,4 +55,4 @@ named_operation queue_runner_resolver::find_close(std::string_view name) const {
   return {std::string(name), find_in(closes_, "close operation", name)};
 }
 
-}  // namespace leat
+}  // namespace LEAT

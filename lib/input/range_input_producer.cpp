@@ -4,7 +4,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 constexpr std::size_t numbers_at_a_time = 1024;
@@ -23,4 +23,4 @@ range_input_producer::range_input_producer(std::int64_t limit, const producer_op
   });
 }
 
-}  // namespace leat
+}  // namespace LEAT

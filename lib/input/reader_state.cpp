@@ -6,7 +6,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 enum field : protozero::pbf_tag_type {
@@ -112,4 +112,4 @@ std::string detail::resume_error(const reader_position& position, const file_sta
          (now.size == position.file_size ? ", and another time" : "");
 }
 
-}  // namespace leat
+}  // namespace LEAT

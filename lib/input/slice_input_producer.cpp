@@ -7,7 +7,7 @@
 #include "leat/base/error.hpp"
 #include "leat/tensor/stacking.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 std::string column_name(const tensor_tuple& columns, std::size_t i) {
@@ -61,4 +61,4 @@ tensor_tuple slice_input_producer::element(std::size_t row) const {
   return spec_.make_tuple(std::move(components));
 }
 
-}  // namespace leat
+}  // namespace LEAT

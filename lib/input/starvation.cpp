@@ -5,7 +5,7 @@
 #include "base/text/seconds_text.hpp"
 #include "leat/coordination/internal/producer_list.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 failure starvation_error(const queue_base& queue, std::size_t batch_size, duration patience,
                          const feed_state& by) {
@@ -30,4 +30,4 @@ void check_patience(const queue_base& queue, duration patience) {
                     "': patience must be above 0: set a longer time, or leave it unset");
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -7,7 +7,7 @@
 #include "leat/base/error.hpp"
 #include "leat/tensor/stacking.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 leat::shape shape_of_rows(const tensor& rows, const std::string& producer) {
@@ -68,4 +68,4 @@ task<bool> tensor_input_producer::epoch() {
   co_return co_await run_epoch(count, detail::push_chunk_size(queue().capacity()), row);
 }
 
-}  // namespace leat
+}  // namespace LEAT

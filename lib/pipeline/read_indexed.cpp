@@ -11,7 +11,7 @@
 #include "leat/pipeline/source/detail/indexed_state.hpp"
 #include "leat/pipeline/stage/detail/replay_log.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 using detail::indexed_state;
@@ -285,4 +285,4 @@ pipeline<record_selection> read_indexed(option_list<std::string> files,
           std::make_unique<indexed_stage>(metrics, std::move(files), std::move(reader))};
 }
 
-}  // namespace leat
+}  // namespace LEAT

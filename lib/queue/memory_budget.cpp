@@ -10,7 +10,7 @@
 #include "leat/base/internal/assert.hpp"
 #include "leat/queue/queue_base.hpp"
 
-namespace leat {
+namespace LEAT {
 
 // waiting_queues_ has one entry for each queue whose first push waits for nothing but the budget,
 // the earliest ticket first. A queue replaces its own entry whenever it matches its wait queues, so
@@ -104,4 +104,4 @@ void memory_budget::append_to(std::string& text) const {
   detail::append_text(text, "budget '", name_, "' (", s.used, " of ", s.limit, ")");
 }
 
-}  // namespace leat
+}  // namespace LEAT

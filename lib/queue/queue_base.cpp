@@ -11,7 +11,7 @@
 #include "leat/queue/detail/queue_weight.hpp"
 #include "leat/queue/memory_budget.hpp"
 
-namespace leat {
+namespace LEAT {
 
 // ------------------------------------------------------------------------------------ construction
 
@@ -433,4 +433,4 @@ void queue_base::flush_held_back() noexcept {
   if (scheduler* const here = scheduler::current()) here->flush_wakeups();
 }
 
-}  // namespace leat
+}  // namespace LEAT

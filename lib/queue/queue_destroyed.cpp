@@ -10,7 +10,7 @@
 #include "leat/base/internal/assert.hpp"
 #include "leat/queue/queue_base.hpp"
 
-namespace leat {
+namespace LEAT {
 
 // The destructor holds the lock, so the waiters and their tasks stay valid.
 void queue_base::abort_destroyed_in_use() const noexcept LEAT_NO_ANALYSIS {
@@ -37,4 +37,4 @@ void queue_base::abort_destroyed_in_use() const noexcept LEAT_NO_ANALYSIS {
   std::abort();
 }
 
-}  // namespace leat
+}  // namespace LEAT

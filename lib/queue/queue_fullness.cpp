@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace leat {
+namespace LEAT {
 
 fullness queue_fullness(std::string_view scope, const queue_statistics& s) {
   const std::string begin = std::string(scope) + "/fraction_";
@@ -19,4 +19,4 @@ fullness queue_fullness(const queue_base& queue) {
   return queue_fullness(queue.name(), queue.statistics());
 }
 
-}  // namespace leat
+}  // namespace LEAT

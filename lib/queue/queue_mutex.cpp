@@ -1,6 +1,6 @@
 #include "leat/queue/detail/queue_mutex.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // A thread that finds the sides in use needs no other lock. The first one that is not the owner
 // revokes the ownership, at the gate. Then it takes the sides before it leaves the gate, and a
@@ -25,4 +25,4 @@ void queue_mutex::unlock_sides() noexcept {
   back_.mutex.unlock();
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

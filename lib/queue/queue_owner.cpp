@@ -7,7 +7,7 @@
 #include "leat/queue/memory_budget.hpp"
 #include "leat/queue/queue_base.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 task_id running_task() noexcept {
@@ -119,4 +119,4 @@ bool queue_base::wake_elsewhere(detail::queue_waiter& pop) noexcept {
   return true;
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -4,7 +4,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 [[noreturn]] void throw_queue_error(const std::string& name, const std::string& why) {
@@ -116,4 +116,4 @@ std::size_t queue_registry::size() const noexcept {
   return queues_.size();
 }
 
-}  // namespace leat
+}  // namespace LEAT

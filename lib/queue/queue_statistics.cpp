@@ -13,7 +13,7 @@
 #include "leat/queue/memory_budget.hpp"
 #include "leat/queue/queue_base.hpp"
 
-namespace leat {
+namespace LEAT {
 
 std::size_t queue_base::size() const noexcept {
   const detail::queue_lock lock(mutex_);
@@ -170,4 +170,4 @@ bool queue_base::report(const void* queue, detail::live_object::access how,
   return true;
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -24,7 +24,7 @@
 #include "leat/queue/memory_budget.hpp"
 #include "leat/queue/queue_base.hpp"
 
-namespace leat {
+namespace LEAT {
 
 // ----------------------------------------------------------------------------- provisional pops
 
@@ -119,4 +119,4 @@ void queue_base::put_back(void* batch, std::size_t count) noexcept {
   }
 }
 
-}  // namespace leat
+}  // namespace LEAT

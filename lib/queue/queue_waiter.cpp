@@ -11,7 +11,7 @@
 #include "leat/queue/partial_push_error.hpp"
 #include "leat/queue/queue_base.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 const wait_operation::kind queue_waiter::push_kind{
     "push to", &queue_waiter::cancel, &queue_waiter::describe, &queue_waiter::inspect, nullptr,
@@ -109,4 +109,4 @@ void queue_waiter::throw_outcome() const {
   throw late();
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -9,7 +9,7 @@
 #include "leat/queue/memory_budget.hpp"
 #include "leat/queue/queue_base.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 const detail::weighed_push& weights_of(const detail::queue_waiter& w) noexcept {
@@ -125,4 +125,4 @@ void queue_base::leave_budget(work_list& woken) noexcept LEAT_NO_ANALYSIS {
   budget.match_queues(*this, woken);
 }
 
-}  // namespace leat
+}  // namespace LEAT

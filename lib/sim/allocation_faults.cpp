@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace leat::sim {
+namespace LEAT::sim {
 namespace {
 
 // Set while a step of the program runs in a world whose allocations may fail, except within
@@ -52,4 +52,4 @@ allocation_faults::with_faults::with_faults(allocation_faults& faults) noexcept 
 }
 allocation_faults::with_faults::~with_faults() { current_faults = nullptr; }
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

@@ -3,7 +3,7 @@
 #include "leat/base/internal/assert.hpp"
 #include "leat/sim/allocation_faults.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 
 std::uint32_t decision_source::record(std::uint32_t options, std::uint32_t chosen,
                                       const char* about) {
@@ -38,4 +38,4 @@ bool decision_source::chance(double probability, const char* about) {
   return record(2, yes ? 1 : 0, about) != 0;
 }
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

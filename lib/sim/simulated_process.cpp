@@ -1,6 +1,6 @@
 #include "leat/sim/simulated_process.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 
 wall_time_point simulated_process::wall_time() const noexcept {
   constexpr std::chrono::seconds begin{946'684'800};  // 2000-01-01 00:00 UTC
@@ -8,4 +8,4 @@ wall_time_point simulated_process::wall_time() const noexcept {
   return wall_time_point(std::chrono::duration_cast<wall_time_point::duration>(since));
 }
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

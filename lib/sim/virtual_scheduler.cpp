@@ -8,7 +8,7 @@
 #include "base/internal/standard_error.hpp"
 #include "leat/base/internal/assert.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 namespace {
 
 // Tasks that still run after a stop request and this many items are not going to finish.
@@ -140,4 +140,4 @@ void virtual_scheduler::unwind(const std::string& dump) {
   std::abort();
 }
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

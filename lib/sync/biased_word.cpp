@@ -1,6 +1,6 @@
 #include "leat/sync/detail/biased_word.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // `is_shared_` is set before the gate is left: a former owner that waits at the gate finds it set.
 void biased_word::admit() noexcept {
@@ -10,4 +10,4 @@ void biased_word::admit() noexcept {
   gate_.unlock(as_owner);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

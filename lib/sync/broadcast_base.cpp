@@ -8,7 +8,7 @@
 #include "base/internal/append_text.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // The values with the numbers [begin_, end_) are stored. A receiver reads next_, or begin_ if it
 // was overtaken. unread_ of a stored value is the number of receivers with next_ at or before it.
@@ -191,4 +191,4 @@ void broadcast_base::inspect(const synchronizer_waiter&, wait_target& target) co
   target.closed = closed_;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

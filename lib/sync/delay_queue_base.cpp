@@ -6,7 +6,7 @@
 #include "leat/async/sleep.hpp"
 #include "sync/present_time.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // One pop at a time, the holder of turn_, waits for the earliest deadline; the others wait for
 // turn_. A change between its look at the deadlines and its wait is not lost: the change has
@@ -46,4 +46,4 @@ task<bool> delay_queue_base::wait_for_deadline(std::source_location where) {
   co_return true;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

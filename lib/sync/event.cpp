@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace leat {
+namespace LEAT {
 
 constinit const wait_operation::kind event::set_operation::wait_kind =
     synchronizer_waiter::kind_of("wait for", "event");
@@ -21,4 +21,4 @@ void event::append_state_to(std::string& text) const {
   if (is_set()) text += " (set)";
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -6,7 +6,7 @@
 #include "async/dump/internal/process_snapshot.hpp"
 #include "leat/sync/detail/semaphore_base.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 namespace {
 
@@ -26,4 +26,4 @@ void lock_holder::inspect(wait_target& target, time_point now) const {
   target.partners = {task};
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

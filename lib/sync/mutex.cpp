@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace leat {
+namespace LEAT {
 
 constinit const wait_operation::kind mutex::lock_operation::wait_kind =
     synchronizer_waiter::kind_of("lock", "mutex");
@@ -51,4 +51,4 @@ void mutex::inspect(const synchronizer_waiter& w, wait_target& target) const {
   holder_.inspect(target, time_of_waiting());
 }
 
-}  // namespace leat
+}  // namespace LEAT

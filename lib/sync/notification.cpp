@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-namespace leat {
+namespace LEAT {
 
 constinit const wait_operation::kind notification::one_wait::wait_kind =
     synchronizer_waiter::kind_of("wait for", "notification");
@@ -26,4 +26,4 @@ bool notification::try_wait() noexcept {
 // Only messages about an operation that waits have the state, and then no notification is stored.
 void notification::append_state_to(std::string&) const {}
 
-}  // namespace leat
+}  // namespace LEAT

@@ -1,6 +1,6 @@
 #include "leat/sync/detail/oneshot_block.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 constinit const wait_operation::kind oneshot_base::receive_kind =
     synchronizer_waiter::kind_of("receive from", "oneshot");
@@ -27,4 +27,4 @@ void oneshot_base::leave(end which) noexcept {
   if (ends_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

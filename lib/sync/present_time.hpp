@@ -5,7 +5,7 @@
 #include "leat/async/scheduler/scheduler.hpp"
 #include "leat/base/clock.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Returns the time of the current scheduler, or of the steady clock outside a scheduler.
 inline time_point present_time() noexcept {
@@ -13,4 +13,4 @@ inline time_point present_time() noexcept {
   return here ? here->now() : std::chrono::steady_clock::now();
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -10,7 +10,7 @@
 #include "leat/base/error.hpp"
 #include "sync/present_time.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 duration interval_of(std::size_t count, time_span period, std::size_t burst,
@@ -79,4 +79,4 @@ bool rate_limiter::try_acquire(std::size_t count) {
   return true;
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -5,7 +5,7 @@
 #include "base/internal/append_text.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace {
 
@@ -79,4 +79,4 @@ void semaphore::inspect(const synchronizer_waiter&, wait_target& target) const {
   if (has_other_sources_) target.partners.emplace_back();  // anyone may release() permits
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -9,7 +9,7 @@
 #include "base/internal/standard_error.hpp"
 #include "leat/base/internal/assert.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // Invariant, under the lock: free() <= total_, free() <= maximum_, and total_ - free() permits are
 // held by guards or by operations that were granted them. add_permits() may fill the semaphore
@@ -76,4 +76,4 @@ void semaphore_base::forget_held(std::size_t count) noexcept {
   total_ -= count;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -5,7 +5,7 @@
 
 #include "base/internal/append_text.hpp"
 
-namespace leat {
+namespace LEAT {
 
 constinit const wait_operation::kind shared_mutex::exclusive_kind =
     synchronizer_waiter::kind_of("lock", "shared_mutex");
@@ -50,4 +50,4 @@ void shared_mutex::inspect(const synchronizer_waiter& w, wait_target& target) co
   }
 }
 
-}  // namespace leat
+}  // namespace LEAT

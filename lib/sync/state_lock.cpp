@@ -2,7 +2,7 @@
 
 #include "base/internal/lock_backoff.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 void state_lock::lock_slowly() noexcept {
   for (lock_backoff backoff;;) {
@@ -16,4 +16,4 @@ void state_lock::lock_slowly() noexcept {
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

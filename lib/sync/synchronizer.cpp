@@ -14,7 +14,7 @@
 #include "leat/base/internal/assert.hpp"
 #include "sync/present_time.hpp"
 
-namespace leat {
+namespace LEAT {
 
 // Invariant: while the lock is free, no operation waits that could be served; see is_consistent().
 // So a change that may make an operation ready calls serve() or end_all() before it releases the
@@ -233,4 +233,4 @@ void synchronizer::abort_destroyed_in_use() const noexcept LEAT_NO_ANALYSIS {
   abort_after_message();
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -7,7 +7,7 @@
 #include "base/internal/append_text.hpp"
 #include "leat/sync/synchronizer.hpp"
 
-namespace leat {
+namespace LEAT {
 
 void synchronizer_waiter::cancel(wait_operation& w) noexcept {
   synchronizer::cancel(static_cast<synchronizer_waiter&>(w));
@@ -57,4 +57,4 @@ failure synchronizer_waiter::failed() const {
   return {error(), text};
 }
 
-}  // namespace leat
+}  // namespace LEAT

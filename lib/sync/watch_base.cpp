@@ -4,7 +4,7 @@
 
 #include "base/internal/append_text.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 constinit const wait_operation::kind watch_base::change_kind =
     synchronizer_waiter::kind_of("wait for a change of", "watch");
@@ -30,4 +30,4 @@ void watch_base::append_state_to(std::string& text) const {
   append_text(text, " (version ", version_, closed_ ? ", closed)" : ")");
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -14,7 +14,7 @@
 #include "leat/base/error.hpp"
 #include "tensor/internal/tensor_builder.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 [[noreturn]] void throw_arrow_error(const std::string& why) {
@@ -295,4 +295,4 @@ void to_arrow(tensor_tuple columns, arrow_schema& schema, arrow_array& array) {
   export_struct(columns.count(), rows, child, schema, array);
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -8,7 +8,7 @@
 #include "tensor/sparse_rows.hpp"
 #include "tensor/tensor_rows.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 // A dense column is one component of a tuple, and a sparse column is three consecutive ones:
@@ -286,4 +286,4 @@ batch_spec generalize_specs(std::initializer_list<batch_spec> joined) {
   return generalize_specs(to_span(joined));
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -4,7 +4,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 std::span<const std::string> column_batch::names() const noexcept {
   return layout_ ? std::span(layout_->names) : std::span<const std::string>();
@@ -40,4 +40,4 @@ std::size_t column_batch::index_of(std::string_view name) const {
                     (list.empty() ? "the columns have no names" : "the columns are " + list));
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -12,7 +12,7 @@
 #include "leat/base/error.hpp"
 #include "tensor/internal/tensor_builder.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 enum code : std::uint8_t {
@@ -171,4 +171,4 @@ tensor from_dlpack(dl_managed_tensor_versioned* managed) {
   return copy_of(managed->dl_tensor);
 }
 
-}  // namespace leat
+}  // namespace LEAT

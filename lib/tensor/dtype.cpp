@@ -1,6 +1,6 @@
 #include "leat/tensor/dtype.hpp"
 
-namespace leat {
+namespace LEAT {
 
 std::string_view to_string(dtype type) noexcept {
   switch (type) {
@@ -24,4 +24,4 @@ std::string_view to_string(dtype type) noexcept {
   return "unknown";
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -5,7 +5,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 std::string list(std::span<const std::string> names) {
@@ -214,4 +214,4 @@ element_spec generalize_specs(const element_spec& a, const element_spec& b) {
   return element_spec(std::move(common));
 }
 
-}  // namespace leat
+}  // namespace LEAT

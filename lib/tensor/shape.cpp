@@ -4,7 +4,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 std::string text(std::span<const std::int64_t> dimensions) {
@@ -117,4 +117,4 @@ partial_shape generalize_shapes(const partial_shape& a, const partial_shape& b) 
   return combined(a, b, [](std::int64_t, std::int64_t) { return unknown_dimension; });
 }
 
-}  // namespace leat
+}  // namespace LEAT

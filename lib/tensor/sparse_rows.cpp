@@ -5,7 +5,7 @@
 #include "tensor/internal/tensor_builder.hpp"
 #include "tensor/tensor_rows.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 using numbers = std::span<const std::int64_t>;
@@ -119,4 +119,4 @@ void stack_sparse(std::span<const tensor_tuple> elements, std::size_t first, dty
   to.push_back(largest(elements, first + 2, rank));
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -11,7 +11,7 @@
 #include "leat/tensor/tensor.hpp"
 #include "leat/tensor/tensor_tuple.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// A sparse value, or a batch of them, as components of a tuple.
 struct sparse_view {
@@ -47,4 +47,4 @@ class sparse_rows {
 void stack_sparse(std::span<const tensor_tuple> elements, std::size_t first, dtype type,
                   std::size_t rank, std::vector<tensor>& to);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

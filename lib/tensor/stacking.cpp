@@ -10,7 +10,7 @@
 #include "tensor/internal/tensor_builder.hpp"
 #include "tensor/tensor_rows.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 using detail::dimension_list;
@@ -315,4 +315,4 @@ std::vector<tensor_tuple> unstack(const tensor_tuple& batch) {
   return elements;
 }
 
-}  // namespace leat
+}  // namespace LEAT

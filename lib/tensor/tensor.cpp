@@ -7,7 +7,7 @@
 #include "leat/base/error.hpp"
 #include "tensor/internal/tensor_builder.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 std::string text(dtype type, const shape& s) {
@@ -104,4 +104,4 @@ bool tensor::equals(const tensor& other) const noexcept {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
-}  // namespace leat
+}  // namespace LEAT

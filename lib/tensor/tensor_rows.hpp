@@ -10,7 +10,7 @@
 #include "leat/tensor/tensor.hpp"
 #include "leat/tensor/tensor_tuple.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // Parts of stack() and unstack(), defined in stacking.cpp.
 
@@ -37,4 +37,4 @@ std::vector<T> reserved_vector(std::size_t count) {
   return rows;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -43,6 +43,7 @@ for headers, libraries, standard, most in LIMITS:
     text = preprocess(headers)
     forbidden = rf'{libraries}|c\+\+/\d+/({standard})' if is_gcc_12 else libraries
     included = set(re.findall(r'^# \d+ "([^"]+)"', text, re.MULTILINE))
+    included -= {path for path in included if pathlib.Path(path).is_relative_to(project / 'include')}
     found += [f'{name}: includes {path}' for path in sorted(included) if re.search(rf'/({forbidden})$', path)]
     lines = sum(1 for line in text.splitlines() if line.strip() and not line.startswith('#'))
     if is_gcc_12 and lines > most:

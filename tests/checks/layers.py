@@ -47,9 +47,9 @@ INCLUDE = re.compile(r'\s*#\s*include\s*[<"](?:leat/)?([\w/]+)\.hpp[>"]')
 PRIVATE = re.compile(r'\s*#\s*include\s*"(?!leat/)|.*/detail/')
 # Headers of other libraries that a layer must not include, and the exceptions.
 IMPURE = {
-    'base': (re.compile(r'\s*#\s*include\s*[<"](asio|coroutine|liburing)\b'), {'lib/base/error.cpp'}),
-    'tensor': (re.compile(r'\s*#\s*include\s*[<"](asio|coroutine|fstream|thread|liburing)\b'), set()),
-    'codec': (re.compile(r'\s*#\s*include\s*[<"](asio|coroutine|fstream|thread|liburing)\b'), set()),
+    'base': (re.compile(r'\s*#\s*include\s*[<"]?(LEAT_ASIO|coroutine|liburing)\b'), {'lib/base/error.cpp'}),
+    'tensor': (re.compile(r'\s*#\s*include\s*[<"]?(LEAT_ASIO|coroutine|fstream|thread|liburing)\b'), set()),
+    'codec': (re.compile(r'\s*#\s*include\s*[<"]?(LEAT_ASIO|coroutine|fstream|thread|liburing)\b'), set()),
 }
 
 

@@ -2,7 +2,9 @@
 """Compiles each program below this folder with every compiler that is here. None may compile, and the first error
 has to contain the sentences of its comments `// expect:`.
 
-    check.py PROJECT
+    check.py PROJECT FLAVOUR FLAG...
+
+The flags are those of the flavour. A folder with the name of a flavour is for this flavour.
 """
 
 import concurrent.futures
@@ -13,9 +15,9 @@ import shutil
 import subprocess
 import sys
 
-project = pathlib.Path(sys.argv[1])
-FLAGS = ['-std=c++20', '-fsyntax-only', '-DASIO_HAS_CO_AWAIT=1', '-DASIO_HAS_STD_COROUTINE=1',
-         f'-I{project / "include"}']
+project, flavour = pathlib.Path(sys.argv[1]), sys.argv[2]
+FLAGS = ['-std=c++20', '-fsyntax-only', f'-I{project / "include"}', *sys.argv[3:]]
+FLAVOURS = {'standalone', 'boost'}
 COMPILERS = [c for c in ('g++', 'clang++-19') if shutil.which(c)]
 EXPECT = re.compile(r'^// expect: (.+)$', re.MULTILINE)
 ERROR = re.compile(r'^.*\berror: (.*)$', re.MULTILINE)
@@ -38,7 +40,8 @@ def problem(compiler, program):
 
 
 def main():
-    programs = sorted(pathlib.Path(__file__).parent.rglob('*.cpp'))
+    programs = sorted(p for p in pathlib.Path(__file__).parent.rglob('*.cpp')
+                      if p.parent.name not in FLAVOURS - {flavour})
     runs = [(c, p) for p in programs for c in COMPILERS]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         found = list(pool.map(lambda run: problem(*run), runs))

@@ -20,4 +20,17 @@
 #include <asio/use_awaitable.hpp>
 #include <asio/use_future.hpp>
 
+#include "leat/base/asio.hpp"
 #include "support/leat_test.hpp"
+
+// Completion tokens that were experimental before Asio 1.24.
+#include LEAT_ASIO(version.hpp)
+#if defined(ASIO_VERSION) && ASIO_VERSION < 102400
+#include <asio/experimental/as_tuple.hpp>
+#include <asio/experimental/deferred.hpp>
+namespace asio_tokens = asio::experimental;
+#else
+#include LEAT_ASIO(as_tuple.hpp)
+#include LEAT_ASIO(deferred.hpp)
+namespace asio_tokens = leat::asio;
+#endif

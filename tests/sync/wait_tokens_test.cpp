@@ -2,9 +2,7 @@
 
 #include <thread>
 
-#include <asio/experimental/as_tuple.hpp>
 #include <asio/experimental/awaitable_operators.hpp>
-#include <asio/experimental/deferred.hpp>
 
 #include "support/asio_test.hpp"
 #include "support/counting_allocator.hpp"
@@ -182,7 +180,7 @@ TEMPLATE_TEST_CASE("async: deferred starts the operation when it is called", "[s
                    LEAT_TEST_WAITS_OF_ALL_FORMS) {
   TestType kind;
   state s;
-  auto later = kind.async_wait(asio::experimental::deferred);
+  auto later = kind.async_wait(asio_tokens::deferred);
   s.io.run();
   CHECK(s.calls == 0);
   std::move(later)(s.token());

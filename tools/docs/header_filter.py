@@ -149,7 +149,7 @@ def without_private_parts(lines):
     lines = list(lines)
     for i, line in enumerate(lines):
         is_specialization = line == 'template <>' and lines[i + 1].startswith('struct std::')
-        if not (line.startswith(('namespace detail {', 'template <> struct std::')) or is_specialization
+        if not (line.startswith(('namespace detail {', 'template <> struct std::', 'class leat::asio::')) or is_specialization
                 or DEFINITION.match(line) or re.match(' *friend ', line)):
             continue
         first = i

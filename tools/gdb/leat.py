@@ -70,11 +70,23 @@ def signed(value):
     return n - (1 << 64) if n >= 1 << 63 else n
 
 
+def in_flavour(find, name):
+    """What `find` returns for a name of leat, or for the same name in the namespace for Boost.Asio."""
+    try:
+        return find(name)
+    except gdb.error:
+        return find(name.replace('leat::', 'leat::boost_asio::', 1))
+
+
+def find_type(name):
+    return in_flavour(gdb.lookup_type, name)
+
+
 def as_type(value, name):
     """What a pointer or a reference points to, as another type."""
     if value.type.code == gdb.TYPE_CODE_REF:
         value = value.referenced_value().address
-    return value.cast(gdb.lookup_type(name).pointer()).dereference()
+    return value.cast(find_type(name).pointer()).dereference()
 
 
 def referred(value):
@@ -282,7 +294,7 @@ def arguments_of(wait):
     rest = [branch[branch.type.fields()[0]] for branch in indexed]
     arguments = []
     for argument in template_arguments(name):
-        limited = argument.startswith('leat::detail::limited_awaiter<')
+        limited = re.match('leat::(boost_asio::)?detail::limited_awaiter<', argument)
         n = len(template_arguments(argument)) if limited else 1
         arguments.append(rest[:n])
         rest = rest[n:]
@@ -347,9 +359,9 @@ def describe_branch(branch, now):
     if 'scope_with_result_' in names:
         return 'a task'
     if 'waiter_' in names:
-        wait = branch['waiter_'].cast(gdb.lookup_type('leat::wait_operation'))
+        wait = branch['waiter_'].cast(find_type('leat::wait_operation'))
     else:
-        wait = referred(branch['operation_']).cast(gdb.lookup_type('leat::wait_operation'))
+        wait = referred(branch['operation_']).cast(find_type('leat::wait_operation'))
     return f'{verb_of(wait)} {words_of(wait, now)}'
 
 
@@ -557,7 +569,7 @@ class Queue:
             return 'a coroutine'
         if 'waiter::wake_thread' not in run:
             return 'an Asio handler'
-        base = int(w.address.cast(gdb.lookup_type('leat::wait_operation').pointer()))
+        base = int(w.address.cast(find_type('leat::wait_operation').pointer()))
         return next((f'thread {t.name}' for t in process.threads()
                      if int(t.place['blocked_on_']) == base), 'a thread')
 
@@ -574,7 +586,7 @@ def scopes_below(root):
 
 class Process:
     def __init__(self):
-        shards = gdb.parse_and_eval('leat::detail::scope_registry::shards_')['_M_elems']
+        shards = in_flavour(gdb.parse_and_eval, 'leat::detail::scope_registry::shards_')['_M_elems']
         first, last = shards.type.strip_typedefs().range()
         scopes = [Scope(s) for i in range(first, last + 1)
                   for root in follow(shards[i]['newest'], 'following_scope_')
@@ -584,12 +596,12 @@ class Process:
         for task in self.tasks():
             schedulers.setdefault(int(task.scheduler.address), task.scheduler)
         by_number = {s.number: s for s in self.scopes}
-        newest = gdb.parse_and_eval('leat::detail::thread_registry::newest_')
+        newest = in_flavour(gdb.parse_and_eval, 'leat::detail::thread_registry::newest_')
         for place in follow(newest, 'following_'):
             thread = Thread(place)
             if thread.id[0] in by_number:
                 by_number[thread.id[0]].threads.insert(0, thread)
-        newest = gdb.parse_and_eval('leat::detail::live_objects::newest_')
+        newest = in_flavour(gdb.parse_and_eval, 'leat::detail::live_objects::newest_')
         self.queues = [Queue(as_type(o['object_'], 'leat::queue_base'))
                        for o in follow(newest, 'following_') if o['type_'].string() == 'queue'][::-1]
         clock = Clock(schedulers)
@@ -671,7 +683,7 @@ class Process:
 def check_debug_information():
     """Fails with the remedy if the debugger does not know the types of leat."""
     try:
-        gdb.lookup_type('leat::detail::scope_registry')
+        find_type('leat::detail::scope_registry')
     except gdb.error:
         raise gdb.GdbError(
             'leat-dump: this program has no debug information of leat: build leat with it '

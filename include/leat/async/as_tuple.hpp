@@ -13,7 +13,7 @@
 #include "leat/async/task.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace detail {
 
 /// The requirement on an operation of as_tuple(): it has a member await_tuple(), which replaces
@@ -193,4 +193,4 @@ auto as_tuple(const task<T>&) {
                 "as_tuple() takes ownership of the task: write std::move(task)");
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -20,7 +20,7 @@
 #include "leat/base/error.hpp"
 #include "leat/base/internal/assert.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace detail {
 template <class T>
@@ -316,4 +316,4 @@ class select_branch<next_awaiter<T>> : public select_branch<task<std::optional<T
 };
 
 }  // namespace detail
-}  // namespace leat
+}  // namespace LEAT

@@ -14,7 +14,7 @@
 #include "leat/base/clock.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace detail {
 class select_state;
@@ -179,4 +179,4 @@ inline void task_scope::unlink(condition_wait& w) noexcept {
   w.linked_.store(false, std::memory_order_release);
 }
 
-}  // namespace leat
+}  // namespace LEAT

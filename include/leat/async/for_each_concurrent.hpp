@@ -23,7 +23,7 @@
 
 LEAT_LOCAL_TYPES_BEGIN
 
-namespace leat {
+namespace LEAT {
 namespace detail {
 
 /// Throws invalid_argument if `limit` is 0.
@@ -219,6 +219,6 @@ template <std::ranges::input_range Range, class F>
   return detail::map_elements<result, Range, F>(std::forward<Range>(range), limit, std::move(f));
 }
 
-}  // namespace leat
+}  // namespace LEAT
 
 LEAT_LOCAL_TYPES_END

@@ -17,7 +17,7 @@
 #include "leat/async/sleep.hpp"
 #include "leat/base/clock.hpp"
 
-namespace leat {
+namespace LEAT {
 
 class interval;
 
@@ -137,4 +137,4 @@ class select_branch<tick_wait> {
 };
 
 }  // namespace detail
-}  // namespace leat
+}  // namespace LEAT

@@ -1,6 +1,8 @@
 #pragma once
 
-namespace leat {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT {
 
 /// The behavior of an interval or a looper if its user was late for one or more ticks.
 enum class missed_tick_policy {
@@ -8,4 +10,4 @@ enum class missed_tick_policy {
   skip       ///< skips the missed ticks, and continues at the next scheduled time
 };
 
-}  // namespace leat
+}  // namespace LEAT

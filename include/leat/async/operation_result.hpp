@@ -1,8 +1,8 @@
 #pragma once
 
-#include <system_error>
+#include "leat/base/asio.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The outcome of an operation that does not throw: see as_tuple().
 ///
@@ -14,14 +14,14 @@ namespace leat {
 /// if the coroutine is destroyed while it waits (GCC bug 124584).
 template <class R>
 struct operation_result {
-  std::error_code error = {};  ///< no error: false
+  asio_error_code error = {};  ///< no error: false
   R value{};                   ///< R() after most errors
 };
 
 /// The outcome of an operation without a result.
 template <>
 struct operation_result<void> {
-  std::error_code error = {};  ///< no error: false
+  asio_error_code error = {};  ///< no error: false
 };
 
-}  // namespace leat
+}  // namespace LEAT

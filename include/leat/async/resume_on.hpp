@@ -7,7 +7,7 @@
 #include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/scheduler/work_item.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The awaitable of resume_on().
 class [[nodiscard]] resume_on_awaiter final : private work_item {
@@ -60,4 +60,4 @@ class [[nodiscard]] resume_on_awaiter final : private work_item {
   return resume_on_awaiter(s);
 }
 
-}  // namespace leat
+}  // namespace LEAT

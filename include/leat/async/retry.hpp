@@ -20,7 +20,7 @@
 
 LEAT_LOCAL_TYPES_BEGIN
 
-namespace leat {
+namespace LEAT {
 
 /// Options of retry(): the failures that are retried, the number of attempts and the delays.
 struct retry_policy {
@@ -101,6 +101,6 @@ auto retry(Attempt&&, retry_policy = {}) {
                 "write [&]() -> leat::task<int> { co_return co_await ...; }");
 }
 
-}  // namespace leat
+}  // namespace LEAT
 
 LEAT_LOCAL_TYPES_END

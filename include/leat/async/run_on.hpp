@@ -12,7 +12,7 @@
 
 LEAT_LOCAL_TYPES_BEGIN
 
-namespace leat {
+namespace LEAT {
 
 /// Runs a task on another scheduler, and returns its result to the calling task.
 ///
@@ -53,6 +53,6 @@ auto run_on(scheduler&, F&&) {
                 "in a task");
 }
 
-}  // namespace leat
+}  // namespace LEAT
 
 LEAT_LOCAL_TYPES_END

@@ -18,7 +18,7 @@
 #include "leat/base/clock.hpp"
 #include "leat/base/internal/is_task.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace detail {
 
 /// The source location of the first operation that has one, in contrast to a task.
@@ -214,4 +214,4 @@ template <class Operation>
                        where);
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -14,7 +14,7 @@
 #include "leat/base/clock.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace detail {
 
 /// The end of a sleep: a point in time, or a time span that counts from its start.
@@ -94,4 +94,4 @@ template <class Duration>
   return {saturated(t), where};
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -18,7 +18,7 @@
 
 LEAT_LOCAL_TYPES_BEGIN
 
-namespace leat {
+namespace LEAT {
 
 /// A coroutine that runs on a scheduler and returns one result.
 ///
@@ -293,6 +293,6 @@ auto task<T>::operator co_await() && noexcept {
       std::move(*this));
 }
 
-}  // namespace leat
+}  // namespace LEAT
 
 LEAT_LOCAL_TYPES_END

@@ -12,7 +12,7 @@
 #include "leat/async/task_id.hpp"
 #include "leat/base/internal/frame_allocator.hpp"
 
-namespace leat {
+namespace LEAT {
 
 class task_scope;
 class wait_operation;
@@ -139,4 +139,4 @@ class task_context : private work_item {
   std::source_location spawned_at_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -17,7 +17,7 @@
 
 LEAT_LOCAL_TYPES_BEGIN
 
-namespace leat {
+namespace LEAT {
 
 class task_group;
 
@@ -72,7 +72,7 @@ class task_group final : public task_scope {
     }
     operation_result<void> await_tuple() noexcept {
       const std::error_code ec = condition_wait::await_tuple().error;
-      return {ec ? ec : to_error_code(group().outcome(is_task_stopped()))};
+      return {to_asio_error(ec ? ec : to_error_code(group().outcome(is_task_stopped())))};
     }
 
    private:
@@ -257,6 +257,6 @@ detail::group_task<Body> with_task_group(
 /// Precondition: the thread does not run a scheduler.
 void block_on(task_group::join_wait join);
 
-}  // namespace leat
+}  // namespace LEAT
 
 LEAT_LOCAL_TYPES_END

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 
-namespace leat {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT {
 
 /// The identity of a task. Unlike an address, it is never reused in a process.
 struct task_id {
@@ -12,4 +14,4 @@ struct task_id {
   friend bool operator==(const task_id&, const task_id&) = default;
 };
 
-}  // namespace leat
+}  // namespace LEAT

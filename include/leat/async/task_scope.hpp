@@ -17,7 +17,7 @@
 #include "leat/base/error.hpp"
 #include "leat/base/internal/biased_mutex.hpp"
 
-namespace leat {
+namespace LEAT {
 
 template <class T>
 class task;
@@ -318,4 +318,4 @@ inline bool wait_operation::stop_requested() const noexcept {
   return context_ && context_->stop_requested();
 }
 
-}  // namespace leat
+}  // namespace LEAT

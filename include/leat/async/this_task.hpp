@@ -11,7 +11,7 @@
 #include "leat/async/wait_operation.hpp"
 #include "leat/base/internal/assert.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace detail {
 
 class [[nodiscard]] yield_wait final : public wait_operation {
@@ -70,4 +70,4 @@ namespace this_task {
 }
 
 }  // namespace this_task
-}  // namespace leat
+}  // namespace LEAT

@@ -14,7 +14,7 @@
 #include "leat/async/wait_operation.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The awaitable of wait_for_stop(). Movable until it is awaited.
 class [[nodiscard]] stop_wait final : public wait_operation {
@@ -67,4 +67,4 @@ class [[nodiscard]] stop_wait final : public wait_operation {
   return {std::move(token), where};
 }
 
-}  // namespace leat
+}  // namespace LEAT

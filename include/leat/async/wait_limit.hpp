@@ -7,7 +7,7 @@
 
 #include "leat/base/clock.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A limit on how long an operation blocks an OS thread: a stop token, a deadline, or both.
 ///
@@ -63,4 +63,4 @@ class wait_limit {
   time_point deadline_ = no_deadline;
 };
 
-}  // namespace leat
+}  // namespace LEAT

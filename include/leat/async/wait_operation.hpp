@@ -14,7 +14,7 @@
 #include "leat/async/wait_target.hpp"
 #include "leat/base/clock.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace detail {
 class promise_base;
@@ -223,4 +223,4 @@ inline wait_operation* task_context::waiting() const noexcept {
   return run_ ? nullptr : static_cast<wait_operation*>(next_);
 }
 
-}  // namespace leat
+}  // namespace LEAT

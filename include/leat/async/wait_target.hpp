@@ -10,7 +10,7 @@
 #include "leat/async/task_id.hpp"
 #include "leat/base/clock.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The object of a wait in machine-readable form: the fields of a dump in JSON, and the tasks that
 /// can end the wait. wait_operation::kind::inspect sets the fields that apply; the others stay
@@ -41,4 +41,4 @@ struct wait_target {
   std::vector<task_id> partners = {};
 };
 
-}  // namespace leat
+}  // namespace LEAT

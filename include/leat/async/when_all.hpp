@@ -13,7 +13,7 @@
 
 LEAT_LOCAL_TYPES_BEGIN
 
-namespace leat {
+namespace LEAT {
 
 /// Runs tasks concurrently and returns all their results.
 ///
@@ -99,6 +99,6 @@ auto when_all(Operations&&...) {
                 "when_all() needs tasks, not operations: wrap each operation in a task");
 }
 
-}  // namespace leat
+}  // namespace LEAT
 
 LEAT_LOCAL_TYPES_END

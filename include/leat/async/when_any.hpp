@@ -15,7 +15,7 @@
 
 LEAT_LOCAL_TYPES_BEGIN
 
-namespace leat {
+namespace LEAT {
 namespace detail {
 
 /// Returns what when_any() returns, after the join.
@@ -109,6 +109,6 @@ auto when_any(Operations&&...) {
       "when_any() needs tasks, not operations: wrap each operation in a task, or use select()");
 }
 
-}  // namespace leat
+}  // namespace LEAT
 
 LEAT_LOCAL_TYPES_END

@@ -13,7 +13,7 @@
 
 #include "leat/base/internal/is_task.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace detail {
 
@@ -180,4 +180,4 @@ using option_list = braced<std::vector<T>>;
 template <class Signature>
 using option_function = braced<std::function<Signature>>;
 
-}  // namespace leat
+}  // namespace LEAT

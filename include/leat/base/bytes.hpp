@@ -7,7 +7,9 @@
 #include <span>
 #include <string_view>
 
-namespace leat {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT {
 
 /// A non-owning view of bytes.
 using byte_view = std::span<const std::byte>;
@@ -40,4 +42,4 @@ void store_little_endian(std::byte* to, Integer value) noexcept {
   std::memcpy(to, &value, sizeof value);
 }
 
-}  // namespace leat
+}  // namespace LEAT

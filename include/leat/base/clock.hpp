@@ -4,7 +4,9 @@
 #include <concepts>
 #include <ratio>
 
-namespace leat {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT {
 
 /// A point in time of a scheduler's clock, which is monotonic, and virtual in a simulation.
 ///
@@ -54,4 +56,4 @@ struct time_span : duration {
   return d >= no_deadline - now ? no_deadline : now + d;
 }
 
-}  // namespace leat
+}  // namespace LEAT

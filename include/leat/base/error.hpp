@@ -4,7 +4,9 @@
 #include <string>
 #include <system_error>
 
-namespace leat {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT {
 
 /// The reasons for which an operation of this library fails.
 ///
@@ -61,7 +63,7 @@ class failure : public std::system_error {
   failure(errc e, const std::string& message) : failure(make_error_code(e), message) {}
 };
 
-}  // namespace leat
+}  // namespace LEAT
 
 // A condition, not a code: `ec == leat::errc::cancelled` then compares meanings. A code is made by
 // leat::make_error_code().

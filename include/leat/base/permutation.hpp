@@ -6,7 +6,7 @@
 #include "leat/base/internal/assert.hpp"
 #include "leat/base/random.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A permutation of the numbers from 0 to n - 1 that is computed, not stored. The number at an
 /// index, and the index of a number, each take O(1) time and memory.
@@ -108,4 +108,4 @@ class permutation {
   std::array<std::uint64_t, many_rounds> keys_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -2,7 +2,9 @@
 
 #include <string>
 
-namespace leat {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT {
 
 /// The identity of a process among all processes that may write to the same directory.
 struct process_identity {
@@ -10,4 +12,4 @@ struct process_identity {
   int process_id = 0;  ///< the ID of the process on that machine
 };
 
-}  // namespace leat
+}  // namespace LEAT

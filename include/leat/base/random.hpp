@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <optional>
 
-namespace leat {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT {
 
 /// A generator of random numbers that are the same with every compiler and on every platform, for
 /// orders that must be reproducible. The standard library's distributions and std::shuffle differ
@@ -86,4 +88,4 @@ void shuffle(Iterator first, Iterator last, random_engine& random) {
   }
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <span>
 
-namespace leat {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT {
 
 /// A measure of how well an order mixes: two numbers that do not depend on the number of items.
 struct shuffle_quality {
@@ -28,4 +30,4 @@ struct shuffle_quality {
 /// Cost: O(n), no allocation.
 [[nodiscard]] shuffle_quality measure_shuffle(std::span<const std::uint64_t> order);
 
-}  // namespace leat
+}  // namespace LEAT

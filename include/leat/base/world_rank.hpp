@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <string>
 
-namespace leat {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT {
 
 /// The rank of a process in a common job, counted from 0, and the world size, which is the number
 /// of all ranks. The terms are MPI's and PyTorch's. Each rank reads a share of every epoch.
@@ -31,4 +33,4 @@ struct world_rank {
   friend bool operator==(const world_rank&, const world_rank&) = default;
 };
 
-}  // namespace leat
+}  // namespace LEAT

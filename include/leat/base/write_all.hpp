@@ -13,7 +13,7 @@
 
 #include "leat/base/clock.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Writes all of `text` to a descriptor that may be nonblocking, such as standard output or
 /// standard error. These often belong to several processes, any of which can set O_NONBLOCK. Then
@@ -50,4 +50,4 @@ namespace leat {
   return {};
 }
 
-}  // namespace leat
+}  // namespace LEAT

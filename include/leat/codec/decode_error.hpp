@@ -6,7 +6,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A failure to decode a record. The message names the record, the error and its position. It
 /// contains at most a short excerpt of the record.
@@ -56,4 +56,4 @@ class decode_error : public failure {
       message_;  // after the position; shared, so that copies cannot fail
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -9,7 +9,7 @@
 #include "leat/codec/decode_error.hpp"
 #include "leat/tensor/tensor.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Options of decode_raw().
 struct raw_options {
@@ -40,4 +40,4 @@ struct raw_options {
 /// Overload for a tensor of strings. The result has the shape of `records` and one more dimension.
 [[nodiscard]] tensor decode_raw(const tensor& records, dtype type, const raw_options& options = {});
 
-}  // namespace leat
+}  // namespace LEAT

@@ -28,7 +28,7 @@
 
 LEAT_LOCAL_TYPES_BEGIN
 
-namespace leat {
+namespace LEAT {
 
 class coordinator;
 
@@ -381,6 +381,6 @@ detail::coordinator_task<Body> with_coordinator(
   return with_coordinator(std::move(body), std::move(options), join_options(), where);
 }
 
-}  // namespace leat
+}  // namespace LEAT
 
 LEAT_LOCAL_TYPES_END

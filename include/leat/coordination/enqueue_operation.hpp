@@ -9,7 +9,7 @@
 #include "leat/base/braced.hpp"
 #include "leat/base/internal/copyable_callable.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// One step of a producer. Returns true if it is to run again, or false if its input has ended.
 using enqueue_operation = std::function<task<bool>()>;
@@ -37,4 +37,4 @@ template <class Operation>
   }
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -5,7 +5,7 @@
 
 #include "leat/base/clock.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The treatment of tasks and threads that are still running when the grace period of a join()
 /// ends. `wait` and `report` print each one, with the place of its wait and the object on which it
@@ -32,4 +32,4 @@ struct join_options {
   straggler_policy stragglers = straggler_policy::fail;
 };
 
-}  // namespace leat
+}  // namespace LEAT

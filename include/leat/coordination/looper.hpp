@@ -12,7 +12,7 @@
 #include "leat/base/internal/copyable_callable.hpp"
 #include "leat/base/internal/is_task.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Options of a looper: when it runs its body, and what it does before and after.
 struct looper_options {
@@ -60,4 +60,4 @@ template <class Body>
                 std::move(options));
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -21,7 +21,7 @@
 #include "leat/coordination/task_owner.hpp"
 #include "leat/queue/queue_base.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace detail {
 struct queue_runner_config;
@@ -141,4 +141,4 @@ class queue_runner {
   queue_runner_handle last_ LEAT_GUARDED_BY(mutex_);
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -8,7 +8,7 @@
 
 #include "leat/coordination/queue_runner.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Named lists of queue runners. One call starts all runners of a list.
 ///
@@ -61,4 +61,4 @@ class queue_runner_collection {
   std::map<std::string, std::vector<queue_runner*>, std::less<>> lists_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

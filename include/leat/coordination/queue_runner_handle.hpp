@@ -11,7 +11,7 @@
 #include "leat/async/task.hpp"
 #include "leat/base/clock.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace detail {
 class queue_runner_state;
@@ -68,4 +68,4 @@ class queue_runner_handle {
   std::shared_ptr<detail::queue_runner_state> state_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

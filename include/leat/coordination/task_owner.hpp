@@ -7,7 +7,7 @@
 #include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/task.hpp"
 
-namespace leat {
+namespace LEAT {
 
 class coordinator;
 class task_group;
@@ -37,4 +37,4 @@ class task_owner {
   task_group* group_ = nullptr;
 };
 
-}  // namespace leat
+}  // namespace LEAT

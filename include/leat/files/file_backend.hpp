@@ -9,7 +9,7 @@
 #include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/scheduler/work_item.hpp"
 
-namespace leat {
+namespace LEAT {
 
 class file_backend;
 
@@ -158,4 +158,4 @@ class file_backend {
   [[nodiscard]] virtual bool uses_descriptors() const noexcept { return true; }
 };
 
-}  // namespace leat
+}  // namespace LEAT

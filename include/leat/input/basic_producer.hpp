@@ -22,7 +22,7 @@
 #include "leat/queue/queue_fullness.hpp"
 #include "leat/queue/queue_registry.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Options of a producer.
 struct producer_options {
@@ -179,4 +179,4 @@ class basic_producer {
   const detail::producer_list_entry list_entry_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -30,7 +30,7 @@
 #include "leat/queue/queue_statistics.hpp"
 #include "leat/queue/random_shuffle_queue.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Options of a batcher. Set max_weight and budget only with a weight function.
 struct batcher_options {
@@ -268,4 +268,4 @@ class shuffle_batcher final : public basic_batcher<random_shuffle_queue<T, Weigh
             std::move(weigh)) {}
 };
 
-}  // namespace leat
+}  // namespace LEAT

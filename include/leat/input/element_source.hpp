@@ -17,7 +17,7 @@
 #include "leat/tensor/tensor.hpp"
 #include "leat/tensor/tensor_tuple.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// An element or a batch of elements, and whether to keep it; the result of a source that filters.
 ///
@@ -86,4 +86,4 @@ concept element_source = std::move_constructible<Source> && std::invocable<Sourc
                          (std::same_as<source_result<Source>, std::optional<tensor_tuple>> ||
                           std::same_as<source_result<Source>, std::optional<filtered_element>>);
 
-}  // namespace leat
+}  // namespace LEAT

@@ -30,7 +30,7 @@
 #include "leat/io/reader/record_batch.hpp"
 #include "leat/queue/fifo_queue.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A reader of the records of files, one file after another, whose names it removes from a queue.
 ///
@@ -385,4 +385,4 @@ template <class Reader, class Queue = fifo_queue<std::string>>
 using queue_reader [[deprecated("write leat::filename_queue_reader")]] =
     filename_queue_reader<Reader, Queue>;
 
-}  // namespace leat
+}  // namespace LEAT

@@ -9,7 +9,7 @@
 #include "leat/tensor/batch_spec.hpp"
 #include "leat/tensor/tensor_tuple.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A source of elements that are the rows of arrays in memory, in order, for one or more epochs.
 /// Columns stay aligned.
@@ -43,4 +43,4 @@ class in_memory_source {
   std::size_t next_ = 0;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -11,7 +11,7 @@
 #include "leat/async/task.hpp"
 #include "leat/input/basic_producer.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A callable that finds a list of items: it returns a task<std::vector<T>>.
 template <class F, class T>
@@ -72,4 +72,4 @@ class input_producer final : public basic_producer<T> {
 /// A producer of strings, such as filenames. TensorFlow: tf.train.string_input_producer.
 using string_input_producer = input_producer<std::string>;
 
-}  // namespace leat
+}  // namespace LEAT

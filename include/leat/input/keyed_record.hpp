@@ -7,7 +7,7 @@
 
 #include "leat/io/reader/record_batch.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A record with its position and its key, in the format of TensorFlow's readers.
 struct keyed_record {
@@ -25,4 +25,4 @@ struct keyed_record {
   friend bool operator==(const keyed_record&, const keyed_record&) = default;
 };
 
-}  // namespace leat
+}  // namespace LEAT

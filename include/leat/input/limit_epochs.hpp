@@ -11,7 +11,7 @@
 
 #include "leat/async/task.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace detail {
 
@@ -76,4 +76,4 @@ class limit_epochs {
 /// Deduces std::string from a string literal.
 limit_epochs(const char*, std::optional<std::int64_t> = {}) -> limit_epochs<std::string>;
 
-}  // namespace leat
+}  // namespace LEAT

@@ -7,7 +7,7 @@
 #include "leat/async/task.hpp"
 #include "leat/io/file/match_files.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The paths that match some patterns, looked up once, in the first call.
 ///
@@ -39,4 +39,4 @@ class match_filenames_once {
   std::shared_ptr<state> state_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

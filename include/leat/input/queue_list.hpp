@@ -9,7 +9,7 @@
 #include "leat/base/error.hpp"
 #include "leat/tensor/element_spec.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A list of queues of one kind, one of which is chosen by an index at run time.
 ///
@@ -69,4 +69,4 @@ class queue_list {
   std::vector<Queue*> queues_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

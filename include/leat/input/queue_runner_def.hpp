@@ -10,7 +10,7 @@
 #include "leat/coordination/queue_runner.hpp"
 #include "leat/input/queue_runner_resolver.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The definition of a queue_runner by names. It can be stored, sent, and turned into a runner
 /// elsewhere.
@@ -69,4 +69,4 @@ struct queue_runner_def {
 [[nodiscard]] std::unique_ptr<queue_runner> make_queue_runner(const queue_runner_def& def,
                                                               const queue_runner_resolver& names);
 
-}  // namespace leat
+}  // namespace LEAT

@@ -10,7 +10,7 @@
 #include "leat/coordination/enqueue_operation.hpp"
 #include "leat/queue/queue_base.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A registry that maps the names in a queue_runner_def to queues and operations of the program.
 ///
@@ -52,4 +52,4 @@ class queue_runner_resolver {
   std::map<std::string, std::function<task<void>()>, std::less<>> closes_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -4,7 +4,7 @@
 
 #include "leat/input/basic_producer.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A producer of the numbers 0 to limit - 1, epoch by epoch; see basic_producer.
 ///
@@ -16,4 +16,4 @@ class range_input_producer final : public basic_producer<std::int32_t> {
   explicit range_input_producer(std::int64_t limit, const producer_options& options = {});
 };
 
-}  // namespace leat
+}  // namespace LEAT

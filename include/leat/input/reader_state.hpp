@@ -7,7 +7,7 @@
 
 #include "leat/files/file_backend.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The position of a filename_queue_reader in a file that it has not finished.
 struct reader_position {
@@ -51,4 +51,4 @@ namespace detail {
 [[nodiscard]] std::string resume_error(const reader_position& position, const file_status& now);
 
 }  // namespace detail
-}  // namespace leat
+}  // namespace LEAT

@@ -4,7 +4,7 @@
 #include "leat/tensor/element_spec.hpp"
 #include "leat/tensor/tensor_tuple.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A producer of elements that have one row of each column, epoch by epoch; see basic_producer.
 /// Rows with the same index stay together in any order.
@@ -32,4 +32,4 @@ class slice_input_producer final : public basic_producer<tensor_tuple> {
   const element_spec spec_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -31,7 +31,7 @@
 #include "leat/tensor/column_batch.hpp"
 #include "leat/tensor/tensor_tuple.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Options of a tensor_batcher.
 struct tensor_batcher_options {
@@ -370,4 +370,4 @@ class tensor_shuffle_batcher final
                                                      .start_patience = o.start_patience}) {}
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -8,7 +8,7 @@
 #include "leat/tensor/shape.hpp"
 #include "leat/tensor/tensor.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A producer of the rows of a tensor, along its dimension 0, epoch by epoch; see basic_producer.
 ///
@@ -47,4 +47,4 @@ class tensor_input_producer final : public basic_producer<tensor> {
   leat::shape element_shape_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

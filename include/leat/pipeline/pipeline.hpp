@@ -31,7 +31,7 @@
 #include "leat/pipeline/stage/stage_options.hpp"
 #include "leat/pipeline/state/detail/match_state.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace detail {
 class plan_builder;
@@ -307,4 +307,4 @@ template <class Reader>
   return pipeline<typename Reader::batch_type>(std::move(context), std::move(first));
 }
 
-}  // namespace leat
+}  // namespace LEAT

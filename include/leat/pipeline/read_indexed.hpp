@@ -9,7 +9,7 @@
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/stage/pipeline_options.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Returns a pipeline that begins with the records of TFRecord files. Each epoch has an order of
 /// all records of all files: a global shuffle that needs no buffer. See indexed_reader.
@@ -26,4 +26,4 @@ namespace leat {
                                                       indexed_reader_options reader = {},
                                                       pipeline_options options = {});
 
-}  // namespace leat
+}  // namespace LEAT

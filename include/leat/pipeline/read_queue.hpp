@@ -14,7 +14,7 @@
 #include "leat/pipeline/stage/detail/stage.hpp"
 #include "leat/pipeline/stage/pipeline_options.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace detail {
 
@@ -91,4 +91,4 @@ template <class Queue>
   return pipeline<block>(std::move(context), std::move(first));
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -9,9 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include <asio/async_result.hpp>
-
 #include "leat/async/operation/forms.hpp"
+#include "leat/base/asio.hpp"
 #include "leat/queue/detail/blocking_names.hpp"
 #include "leat/queue/detail/owned_items.hpp"
 #include "leat/queue/detail/queue_operations.hpp"
@@ -20,7 +19,9 @@
 #include "leat/queue/queue_base.hpp"
 #include "leat/queue/timed_batch_operations.hpp"
 
-namespace leat {
+#include LEAT_ASIO(async_result.hpp)
+
+namespace LEAT {
 
 /// Base class of the bounded queues: fifo_queue, random_shuffle_queue, priority_queue and others.
 ///
@@ -152,13 +153,13 @@ class basic_queue : public detail::typed_queue_base<T, Order, Weigh>,
   /// destroys it if it was not added. To keep the value in that case, use async_push_many() with
   /// one item.
   ///
-  /// Completion:   void(std::error_code, bool), on the handler's executor, never inside this call
+  /// Completion:   void(asio_error_code, bool), on the handler's executor, never inside this call
   ///               or another call on the queue. A handler without an executor completes on Asio's
   ///               system executor, which is a thread pool.
   /// Errors:       asio::error::operation_aborted (== errc::cancelled); the code of the error
   ///               passed to fail(); errc::resource_exhausted for std::bad_alloc.
   /// Cancellation: total, through the handler's cancellation slot.
-  template <asio::completion_token_for<void(std::error_code, bool)> Token>
+  template <asio::completion_token_for<void(asio_error_code, bool)> Token>
   auto async_push(T value, Token&& token,
                   std::source_location where = std::source_location::current()) {
     return initiate<push_copy_operation>(where, std::forward<Token>(token), this, std::move(value));
@@ -166,12 +167,12 @@ class basic_queue : public detail::typed_queue_base<T, Order, Weigh>,
 
   /// Removes the next item like pop(), with an Asio completion token; see async_push().
   ///
-  /// Completion:   void(std::error_code, std::optional<T>)
+  /// Completion:   void(asio_error_code, std::optional<T>)
   /// Errors:       those of async_push(). With a cancellation slot also resource_exhausted, without
   ///               effect, if there is no memory to return the item.
   /// Cancellation: total until the handler is called. An item that the pop has already removed
   ///               returns to the queue, so composed operations such as `pop || timer` lose none.
-  template <asio::completion_token_for<void(std::error_code, std::optional<T>)> Token>
+  template <asio::completion_token_for<void(asio_error_code, std::optional<T>)> Token>
   auto async_pop(Token&& token, std::source_location where = std::source_location::current()) {
     return initiate<pop_operation>(where, std::forward<Token>(token), this);
   }
@@ -301,11 +302,11 @@ class basic_queue : public detail::typed_queue_base<T, Order, Weigh>,
   /// Adds all items like push_many(), with an Asio completion token; see async_push(). `items` must
   /// live until the handler is called.
   ///
-  /// Completion:   void(std::error_code, std::size_t): the number of items added, even if there is
+  /// Completion:   void(asio_error_code, std::size_t): the number of items added, even if there is
   ///               an error.
   /// Cancellation: partial, as in push_many(). A cancellation that is only of type `total` has an
   ///               effect only before the first item is added.
-  template <asio::completion_token_for<void(std::error_code, std::size_t)> Token>
+  template <asio::completion_token_for<void(asio_error_code, std::size_t)> Token>
   auto async_push_many(std::span<T> items, Token&& token,
                        std::source_location where = std::source_location::current()) {
     return initiate<push_many_operation>(where, std::forward<Token>(token), this, items);
@@ -313,8 +314,8 @@ class basic_queue : public detail::typed_queue_base<T, Order, Weigh>,
 
   /// Removes `count` items like pop_many(), with an Asio completion token; see async_push().
   ///
-  /// Completion: void(std::error_code, std::optional<std::vector<T>>)
-  template <asio::completion_token_for<void(std::error_code, std::optional<std::vector<T>>)> Token>
+  /// Completion: void(asio_error_code, std::optional<std::vector<T>>)
+  template <asio::completion_token_for<void(asio_error_code, std::optional<std::vector<T>>)> Token>
   auto async_pop_many(std::size_t count, Token&& token,
                       std::source_location where = std::source_location::current()) {
     return initiate<pop_many_operation>(where, std::forward<Token>(token), this, count);
@@ -322,8 +323,8 @@ class basic_queue : public detail::typed_queue_base<T, Order, Weigh>,
 
   /// Removes up to `count` items like pop_up_to(), with an Asio completion token; see async_push().
   ///
-  /// Completion: void(std::error_code, std::optional<std::vector<T>>)
-  template <asio::completion_token_for<void(std::error_code, std::optional<std::vector<T>>)> Token>
+  /// Completion: void(asio_error_code, std::optional<std::vector<T>>)
+  template <asio::completion_token_for<void(asio_error_code, std::optional<std::vector<T>>)> Token>
   auto async_pop_up_to(std::size_t count, Token&& token,
                        std::source_location where = std::source_location::current()) {
     return initiate<pop_up_to_operation>(where, std::forward<Token>(token), this, count);
@@ -353,4 +354,4 @@ class basic_queue : public detail::typed_queue_base<T, Order, Weigh>,
   }
 };
 
-}  // namespace leat
+}  // namespace LEAT

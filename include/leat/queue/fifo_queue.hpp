@@ -7,7 +7,7 @@
 #include "leat/queue/basic_queue.hpp"
 #include "leat/queue/detail/numbered_ring.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A bounded queue that delivers items in the order in which they were added.
 ///
@@ -46,4 +46,4 @@ class fifo_queue final
   fifo_queue() : fifo_queue(detail::missing_capacity<Missing>()) {}
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -9,7 +9,7 @@
 #include "leat/async/scheduler/work_item.hpp"
 #include "leat/base/internal/biased_mutex.hpp"
 
-namespace leat {
+namespace LEAT {
 
 class queue_base;
 namespace detail {
@@ -129,4 +129,4 @@ class memory_budget {
   const std::string name_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -9,7 +9,7 @@
 #include "leat/queue/tensor_queue.hpp"
 #include "leat/tensor/element_spec.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A bounded queue of tensor tuples with shapes, which are delivered in the order in which they
 /// were added. A batch is padded where the shapes of its elements differ.
@@ -53,4 +53,4 @@ class padding_fifo_queue final : public tensor_queue<fifo_queue<tensor_tuple, el
   }
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -8,7 +8,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The exception of a push_many() that ended before it added all of its items. The `count()` items
 /// that it added stay in the queue.
@@ -33,4 +33,4 @@ class partial_push_error : public failure {
   std::exception_ptr cause_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -8,7 +8,7 @@
 #include "leat/queue/basic_queue.hpp"
 #include "leat/queue/detail/heap_order.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A bounded queue that delivers its smallest item first. Equal items are delivered in the order in
 /// which they were added.
@@ -69,4 +69,4 @@ class priority_queue final
   priority_queue() : priority_queue(detail::missing_capacity<Missing>()) {}
 };
 
-}  // namespace leat
+}  // namespace LEAT

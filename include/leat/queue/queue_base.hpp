@@ -16,7 +16,7 @@
 #include "leat/queue/queue_options.hpp"
 #include "leat/queue/queue_statistics.hpp"
 
-namespace leat {
+namespace LEAT {
 
 class queue_runner;
 
@@ -396,4 +396,4 @@ inline detail::queue_waiter::queue_waiter(queue_base& queue, role r, void* items
   role_ = static_cast<std::uint8_t>(r);
 }
 
-}  // namespace leat
+}  // namespace LEAT

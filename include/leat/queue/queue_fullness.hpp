@@ -6,7 +6,7 @@
 #include "leat/queue/queue_base.hpp"
 #include "leat/queue/queue_statistics.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The fill level of a queue, as in TensorFlow's summaries. A value near 0 means that the queue is
 /// filled too slowly.
@@ -32,4 +32,4 @@ struct fullness {
 /// thread-safe.
 [[nodiscard]] fullness queue_fullness(const queue_base& queue);
 
-}  // namespace leat
+}  // namespace LEAT

@@ -8,7 +8,7 @@
 #include "leat/base/braced.hpp"
 #include "leat/queue/queue_statistics.hpp"
 
-namespace leat {
+namespace LEAT {
 
 class memory_budget;
 
@@ -67,4 +67,4 @@ std::size_t missing_capacity() {
 
 }  // namespace detail
 
-}  // namespace leat
+}  // namespace LEAT

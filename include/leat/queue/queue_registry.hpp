@@ -13,7 +13,7 @@
 #include "leat/queue/random_shuffle_queue.hpp"
 #include "leat/tensor/element_spec.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace detail {
 
 /// A shared queue of any kind, with the properties that get() compares.
@@ -150,4 +150,4 @@ class queue_registry {
   std::unordered_map<std::string, detail::registered_queue> queues_ LEAT_GUARDED_BY(mutex_);
 };
 
-}  // namespace leat
+}  // namespace LEAT

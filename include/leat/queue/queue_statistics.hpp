@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace leat {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT {
 
 /// The capacity of a queue without a limit: such a queue grows until memory is exhausted.
 inline constexpr std::size_t unbounded = SIZE_MAX;
@@ -36,4 +38,4 @@ struct queue_statistics {
   bool waits_for_budget = false;       ///< that item fits into the queue and waits for the budget
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -12,7 +12,7 @@
 #include "leat/queue/basic_queue.hpp"
 #include "leat/queue/detail/shuffle_order.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Options of a random_shuffle_queue.
 struct shuffle_options {
@@ -82,4 +82,4 @@ class random_shuffle_queue final
   }
 };
 
-}  // namespace leat
+}  // namespace LEAT

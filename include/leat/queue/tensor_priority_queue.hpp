@@ -12,7 +12,7 @@
 #include "leat/queue/tensor_queue.hpp"
 #include "leat/tensor/element_spec.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Orders elements by their first component, the priority, from the smallest up.
 struct priority_less {
@@ -69,4 +69,4 @@ class tensor_priority_queue final
   }
 };
 
-}  // namespace leat
+}  // namespace LEAT

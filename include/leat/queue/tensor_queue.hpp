@@ -11,8 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <asio/async_result.hpp>
-
+#include "leat/base/asio.hpp"
 #include "leat/base/error.hpp"
 #include "leat/queue/basic_queue.hpp"
 #include "leat/queue/detail/blocking_names.hpp"
@@ -21,7 +20,9 @@
 #include "leat/tensor/stacking.hpp"
 #include "leat/tensor/tensor_tuple.hpp"
 
-namespace leat {
+#include LEAT_ASIO(async_result.hpp)
+
+namespace LEAT {
 
 /// A queue of tensor tuples with shapes, called elements, which it accepts and delivers one by one
 /// or in batches.
@@ -99,8 +100,8 @@ class tensor_queue : public detail::blocking_names<tensor_queue<Queue>> {
 
   /// Adds an element like push(), with an Asio completion token.
   ///
-  /// Completion: void(std::error_code, bool); see basic_queue::async_push().
-  template <asio::completion_token_for<void(std::error_code, bool)> Token>
+  /// Completion: void(asio_error_code, bool); see basic_queue::async_push().
+  template <asio::completion_token_for<void(asio_error_code, bool)> Token>
   auto async_push(tensor_tuple element, Token&& token,
                   std::source_location where = std::source_location::current()) {
     spec_.check(element, owner_);
@@ -109,8 +110,8 @@ class tensor_queue : public detail::blocking_names<tensor_queue<Queue>> {
 
   /// Removes the next element like pop(), with an Asio completion token.
   ///
-  /// Completion: void(std::error_code, std::optional<tensor_tuple>)
-  template <asio::completion_token_for<void(std::error_code, std::optional<tensor_tuple>)> Token>
+  /// Completion: void(asio_error_code, std::optional<tensor_tuple>)
+  template <asio::completion_token_for<void(asio_error_code, std::optional<tensor_tuple>)> Token>
   auto async_pop(Token&& token, std::source_location where = std::source_location::current()) {
     return queue_.async_pop(std::forward<Token>(token), where);
   }
@@ -180,8 +181,8 @@ class tensor_queue : public detail::blocking_names<tensor_queue<Queue>> {
   /// Adds the elements of a batch like push_many(), with an Asio completion token. Copies the
   /// elements from the batch before it returns.
   ///
-  /// Completion: void(std::error_code, std::size_t); see basic_queue::async_push_many().
-  template <asio::completion_token_for<void(std::error_code, std::size_t)> Token>
+  /// Completion: void(asio_error_code, std::size_t); see basic_queue::async_push_many().
+  template <asio::completion_token_for<void(asio_error_code, std::size_t)> Token>
   auto async_push_many(tensor_tuple batch, Token&& token,
                        std::source_location where = std::source_location::current()) {
     return initiate<push_owned_operation>(where, std::forward<Token>(token), &queue_,
@@ -192,8 +193,8 @@ class tensor_queue : public detail::blocking_names<tensor_queue<Queue>> {
   /// on the handler's executor. If that fails, the handler receives the code of the error that
   /// pop_many() would throw, and the elements return to the queue.
   ///
-  /// Completion: void(std::error_code, std::optional<tensor_tuple>)
-  template <asio::completion_token_for<void(std::error_code, std::optional<tensor_tuple>)> Token>
+  /// Completion: void(asio_error_code, std::optional<tensor_tuple>)
+  template <asio::completion_token_for<void(asio_error_code, std::optional<tensor_tuple>)> Token>
   auto async_pop_many(std::size_t count, Token&& token,
                       std::source_location where = std::source_location::current()) {
     return initiate_batch<pop_many_operation>(count, where, std::forward<Token>(token));
@@ -202,8 +203,8 @@ class tensor_queue : public detail::blocking_names<tensor_queue<Queue>> {
   /// Removes up to `count` elements like pop_up_to(), with an Asio completion token; see
   /// async_pop_many().
   ///
-  /// Completion: void(std::error_code, std::optional<tensor_tuple>)
-  template <asio::completion_token_for<void(std::error_code, std::optional<tensor_tuple>)> Token>
+  /// Completion: void(asio_error_code, std::optional<tensor_tuple>)
+  template <asio::completion_token_for<void(asio_error_code, std::optional<tensor_tuple>)> Token>
   auto async_pop_up_to(std::size_t count, Token&& token,
                        std::source_location where = std::source_location::current()) {
     return initiate_batch<pop_up_to_operation>(count, where, std::forward<Token>(token));
@@ -271,4 +272,4 @@ class tensor_queue : public detail::blocking_names<tensor_queue<Queue>> {
   const std::string owner_;  // "queue 'name'", for messages
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -14,7 +14,7 @@
 #include "leat/base/clock.hpp"
 #include "leat/queue/detail/collected_items.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The operations of a queue that remove a batch within a time, for micro-batching: a server
 /// collects requests for one call of a model, but delays no request for long.
@@ -111,4 +111,4 @@ class timed_batch_operations {
   }
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -7,7 +7,7 @@
 #include "leat/base/internal/preemption_hook.hpp"
 #include "leat/sim/decision_source.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 
 /// Options for allocations that fail. One source of the program must include
 /// leat/sim/failing_new.hpp.
@@ -86,4 +86,4 @@ class allocation_faults {
   bool ended_ = false;
 };
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

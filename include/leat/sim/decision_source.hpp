@@ -8,7 +8,7 @@
 
 #include "leat/base/random.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 
 /// The decision at one point of a run.
 struct decision {
@@ -70,4 +70,4 @@ class decision_source {
   std::function<void(const decision&)> observer_;
 };
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

@@ -19,7 +19,7 @@
 
 #include "leat/sim/allocation_faults.hpp"
 
-namespace leat::sim::detail {
+namespace LEAT::sim::detail {
 
 inline void* failing_malloc(std::size_t size) noexcept {
   return allocation_faults::next_fails() ? nullptr : std::malloc(std::max<std::size_t>(size, 1));
@@ -37,7 +37,7 @@ inline void* throw_if_null(void* memory) {
   return memory;
 }
 
-}  // namespace leat::sim::detail
+}  // namespace LEAT::sim::detail
 
 void* operator new(std::size_t size) {
   return leat::sim::detail::throw_if_null(leat::sim::detail::failing_malloc(size));

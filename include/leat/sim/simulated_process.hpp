@@ -5,7 +5,7 @@
 
 #include "leat/async/scheduler/process_environment.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 
 /// The process of simulated schedulers: its time of day, its identity and its signals.
 ///
@@ -32,4 +32,4 @@ class simulated_process final : public process_environment {
   process_identity identity_{"sim", 1};
 };
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

@@ -13,7 +13,7 @@
 #include "leat/base/clock.hpp"
 #include "leat/sim/simulated_process.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 
 /// The error of a run in which nothing can run although a task has not finished. what() contains
 /// the dump of all live tasks.
@@ -139,4 +139,4 @@ T run(task<T> t, std::source_location where = std::source_location::current()) {
   return slot.take();
 }
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

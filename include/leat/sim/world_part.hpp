@@ -6,7 +6,7 @@
 
 #include "leat/base/clock.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 
 class virtual_scheduler;
 
@@ -46,4 +46,4 @@ class world_part {
   ~world_part() = default;
 };
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

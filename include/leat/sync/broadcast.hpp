@@ -11,12 +11,13 @@
 #include <type_traits>
 #include <utility>
 
-#include <asio/async_result.hpp>
-
+#include "leat/base/asio.hpp"
 #include "leat/base/internal/assert.hpp"
 #include "leat/sync/detail/broadcast_base.hpp"
 
-namespace leat {
+#include LEAT_ASIO(async_result.hpp)
+
+namespace LEAT {
 
 /// A channel that delivers each value to every receiver.
 ///
@@ -100,8 +101,8 @@ class broadcast final : public detail::broadcast_base {
     /// Waits like next(), with an Asio completion token; see semaphore::async_acquire(). The
     /// receiver must not be destroyed before the handler is called.
     ///
-    /// Completion:   void(std::error_code, std::optional<item>)
-    template <asio::completion_token_for<void(std::error_code, std::optional<item>)> Token>
+    /// Completion:   void(asio_error_code, std::optional<item>)
+    template <asio::completion_token_for<void(asio_error_code, std::optional<item>)> Token>
     auto async_next(Token&& token, std::source_location where = std::source_location::current()) {
       return initiate<receive_operation>(where, std::forward<Token>(token),
                                          receive_operation(checked(), position()));
@@ -169,8 +170,8 @@ class broadcast final : public detail::broadcast_base {
 
   /// Sends a value like send(), with an Asio completion token; see semaphore::async_acquire().
   ///
-  /// Completion:   void(std::error_code, bool)
-  template <asio::completion_token_for<void(std::error_code, bool)> Token>
+  /// Completion:   void(asio_error_code, bool)
+  template <asio::completion_token_for<void(asio_error_code, bool)> Token>
   auto async_send(T value, Token&& token,
                   std::source_location where = std::source_location::current()) {
     return initiate<send_operation>(where, std::forward<Token>(token), this, std::move(value));
@@ -281,4 +282,4 @@ class broadcast final : public detail::broadcast_base {
   const std::unique_ptr<cell[]> values_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

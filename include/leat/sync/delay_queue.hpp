@@ -17,7 +17,7 @@
 #include "leat/sync/detail/delay_queue_base.hpp"
 #include "leat/sync/mutex.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The key of a value in a delay_queue. No other value of that queue ever has the same key. Use a
 /// key only with its queue.
@@ -215,4 +215,4 @@ class delay_queue final : public detail::delay_queue_base {
   std::uint64_t last_number_ LEAT_GUARDED_BY(mutex_) = 0;
 };
 
-}  // namespace leat
+}  // namespace LEAT

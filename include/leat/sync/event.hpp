@@ -6,11 +6,12 @@
 #include <system_error>
 #include <utility>
 
-#include <asio/async_result.hpp>
-
+#include "leat/base/asio.hpp"
 #include "leat/sync/detail/state_synchronizer.hpp"
 
-namespace leat {
+#include LEAT_ASIO(async_result.hpp)
+
+namespace LEAT {
 
 /// A flag for which any number of tasks can wait. It stays set until it is reset.
 ///
@@ -61,8 +62,8 @@ class event final : public detail::state_synchronizer {
 
   /// Waits like wait(), with an Asio completion token; see semaphore::async_acquire().
   ///
-  /// Completion:   void(std::error_code)
-  template <asio::completion_token_for<void(std::error_code)> Token>
+  /// Completion:   void(asio_error_code)
+  template <asio::completion_token_for<void(asio_error_code)> Token>
   auto async_wait(Token&& token, std::source_location where = std::source_location::current()) {
     return initiate<set_operation>(where, std::forward<Token>(token), this);
   }
@@ -99,4 +100,4 @@ class event final : public detail::state_synchronizer {
   [[gnu::noinline]] void set_and_wake() noexcept;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -6,11 +6,12 @@
 #include <system_error>
 #include <utility>
 
-#include <asio/async_result.hpp>
-
+#include "leat/base/asio.hpp"
 #include "leat/sync/detail/semaphore_base.hpp"
 
-namespace leat {
+#include LEAT_ASIO(async_result.hpp)
+
+namespace LEAT {
 
 /// A lock that a task may hold across a `co_await`.
 ///
@@ -89,8 +90,8 @@ class mutex final : public detail::semaphore_base {
 
   /// Locks the mutex like lock(), with an Asio completion token; see semaphore::async_acquire().
   ///
-  /// Completion:   void(std::error_code, guard)
-  template <asio::completion_token_for<void(std::error_code, guard)> Token>
+  /// Completion:   void(asio_error_code, guard)
+  template <asio::completion_token_for<void(asio_error_code, guard)> Token>
   auto async_lock(Token&& token, std::source_location where = std::source_location::current()) {
     return initiate<lock_operation>(where, std::forward<Token>(token), this);
   }
@@ -139,4 +140,4 @@ class mutex final : public detail::semaphore_base {
   detail::lock_holder holder_ LEAT_GUARDED_BY(mutex_);  // the last one
 };
 
-}  // namespace leat
+}  // namespace LEAT

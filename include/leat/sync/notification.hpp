@@ -4,13 +4,14 @@
 #include <string>
 #include <utility>
 
-#include <asio/async_result.hpp>
-
 #include "leat/async/loop/block_on.hpp"
 #include "leat/async/wait_limit.hpp"
+#include "leat/base/asio.hpp"
 #include "leat/sync/synchronizer.hpp"
 
-namespace leat {
+#include LEAT_ASIO(async_result.hpp)
+
+namespace LEAT {
 
 /// Wakes one task. If none waits, it is stored until one does: an event that resets itself.
 ///
@@ -51,8 +52,8 @@ class notification final : public synchronizer {
 
   /// Waits like wait(), with an Asio completion token; see semaphore::async_acquire().
   ///
-  /// Completion:   void(std::error_code)
-  template <asio::completion_token_for<void(std::error_code)> Token>
+  /// Completion:   void(asio_error_code)
+  template <asio::completion_token_for<void(asio_error_code)> Token>
   auto async_wait(Token&& token, std::source_location where = std::source_location::current()) {
     return initiate<one_wait>(where, std::forward<Token>(token), this);
   }
@@ -76,4 +77,4 @@ class notification final : public synchronizer {
   bool stored_ LEAT_GUARDED_BY(mutex_) = false;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -9,12 +9,13 @@
 #include <type_traits>
 #include <utility>
 
-#include <asio/async_result.hpp>
-
+#include "leat/base/asio.hpp"
 #include "leat/base/internal/assert.hpp"
 #include "leat/sync/detail/oneshot_block.hpp"
 
-namespace leat {
+#include LEAT_ASIO(async_result.hpp)
+
+namespace LEAT {
 
 /// A channel for one value, such as the reply to a request.
 ///
@@ -141,8 +142,8 @@ struct oneshot {
     /// Waits like receive(), with an Asio completion token; see semaphore::async_acquire(). The
     /// receiver must not be destroyed before the handler is called.
     ///
-    /// Completion:   void(std::error_code, std::optional<T>)
-    template <asio::completion_token_for<void(std::error_code, std::optional<T>)> Token>
+    /// Completion:   void(asio_error_code, std::optional<T>)
+    template <asio::completion_token_for<void(asio_error_code, std::optional<T>)> Token>
     auto async_receive(Token&& token,
                        std::source_location where = std::source_location::current()) {
       return initiate<receive_operation>(where, std::forward<Token>(token), &checked());
@@ -170,4 +171,4 @@ struct oneshot {
   explicit oneshot(block* b) noexcept : tx(b), rx(b) {}
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -8,7 +8,7 @@
 #include "leat/base/clock.hpp"
 #include "leat/sync/mutex.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Limits how often something happens, such as requests to a server.
 ///
@@ -68,4 +68,4 @@ class rate_limiter {
   time_point full_at_{};  // when the bucket is full; guarded by turn_
 };
 
-}  // namespace leat
+}  // namespace LEAT

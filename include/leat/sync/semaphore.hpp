@@ -7,12 +7,13 @@
 #include <system_error>
 #include <utility>
 
-#include <asio/async_result.hpp>
-
 #include "leat/async/dump/internal/recent_tasks.hpp"
+#include "leat/base/asio.hpp"
 #include "leat/sync/detail/semaphore_base.hpp"
 
-namespace leat {
+#include LEAT_ASIO(async_result.hpp)
+
+namespace LEAT {
 
 /// A number of permits, for limiting how many tasks do something at the same time.
 ///
@@ -91,13 +92,13 @@ class semaphore final : public detail::semaphore_base {
 
   /// Acquires `count` permits like acquire(), with an Asio completion token.
   ///
-  /// Completion:   void(std::error_code, guard), on the handler's executor, never inside this call
+  /// Completion:   void(asio_error_code, guard), on the handler's executor, never inside this call
   ///               or another call on the semaphore.
   /// Errors:       asio::error::operation_aborted (== errc::cancelled); this call throws
   ///               invalid_argument.
   /// Cancellation: total until the handler is called: permits that it has received return to the
   ///               semaphore.
-  template <asio::completion_token_for<void(std::error_code, guard)> Token>
+  template <asio::completion_token_for<void(asio_error_code, guard)> Token>
   auto async_acquire(std::size_t count, Token&& token,
                      std::source_location where = std::source_location::current()) {
     return initiate<acquire_operation>(where, std::forward<Token>(token),
@@ -167,4 +168,4 @@ class semaphore final : public detail::semaphore_base {
   detail::recent_tasks holders_ LEAT_GUARDED_BY(mutex_);  // the tasks that acquired permits last
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -6,12 +6,13 @@
 #include <system_error>
 #include <utility>
 
-#include <asio/async_result.hpp>
-
 #include "leat/async/dump/internal/recent_tasks.hpp"
+#include "leat/base/asio.hpp"
 #include "leat/sync/detail/semaphore_base.hpp"
 
-namespace leat {
+#include LEAT_ASIO(async_result.hpp)
+
+namespace LEAT {
 
 /// A lock that many readers share or one writer holds, across a `co_await`.
 ///
@@ -97,15 +98,15 @@ class shared_mutex final : public detail::semaphore_base {
 
   /// Locks the mutex like lock(), with an Asio completion token; see semaphore::async_acquire().
   ///
-  /// Completion:   void(std::error_code, guard)
-  template <asio::completion_token_for<void(std::error_code, guard)> Token>
+  /// Completion:   void(asio_error_code, guard)
+  template <asio::completion_token_for<void(asio_error_code, guard)> Token>
   auto async_lock(Token&& token, std::source_location where = std::source_location::current()) {
     return initiate<lock_operation<everything, guard>>(where, std::forward<Token>(token), this);
   }
   /// Locks the mutex like lock_shared(), with an Asio completion token.
   ///
-  /// Completion:   void(std::error_code, shared_guard)
-  template <asio::completion_token_for<void(std::error_code, shared_guard)> Token>
+  /// Completion:   void(asio_error_code, shared_guard)
+  template <asio::completion_token_for<void(asio_error_code, shared_guard)> Token>
   auto async_lock_shared(Token&& token,
                          std::source_location where = std::source_location::current()) {
     return initiate<lock_operation<1, shared_guard>>(where, std::forward<Token>(token), this);
@@ -174,4 +175,4 @@ class shared_mutex final : public detail::semaphore_base {
   detail::recent_tasks readers_ LEAT_GUARDED_BY(mutex_);  // the last ones
 };
 
-}  // namespace leat
+}  // namespace LEAT

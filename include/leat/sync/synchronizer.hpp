@@ -13,7 +13,7 @@
 #include "leat/sync/detail/synchronizer_mutex.hpp"
 #include "leat/sync/synchronizer_waiter.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace detail {
 class state_synchronizer;
@@ -211,4 +211,4 @@ bool synchronizer_operation<Object>::withdraw(synchronizer_waiter& w) noexcept {
   return synchronizer::abandon(w);
 }
 
-}  // namespace leat
+}  // namespace LEAT

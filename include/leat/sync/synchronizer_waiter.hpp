@@ -8,7 +8,7 @@
 
 #include "leat/async/operation/waiter.hpp"
 
-namespace leat {
+namespace LEAT {
 
 class synchronizer;
 namespace detail {
@@ -91,4 +91,4 @@ struct synchronizer_operation {
   }
 };
 
-}  // namespace leat
+}  // namespace LEAT

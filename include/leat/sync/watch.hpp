@@ -11,12 +11,13 @@
 #include <type_traits>
 #include <utility>
 
-#include <asio/async_result.hpp>
-
 #include "leat/async/task.hpp"
+#include "leat/base/asio.hpp"
 #include "leat/sync/detail/watch_base.hpp"
 
-namespace leat {
+#include LEAT_ASIO(async_result.hpp)
+
+namespace LEAT {
 
 /// A value of which tasks read the latest state and await changes, such as a configuration.
 ///
@@ -137,8 +138,8 @@ class watch final : public detail::watch_base {
 
   /// Waits like changed(), with an Asio completion token; see semaphore::async_acquire().
   ///
-  /// Completion:   void(std::error_code, std::optional<state>)
-  template <asio::completion_token_for<void(std::error_code, std::optional<state>)> Token>
+  /// Completion:   void(asio_error_code, std::optional<state>)
+  template <asio::completion_token_for<void(asio_error_code, std::optional<state>)> Token>
   auto async_changed(std::uint64_t seen, Token&& token,
                      std::source_location where = std::source_location::current()) {
     return initiate<change_operation>(where, std::forward<Token>(token), this, seen);
@@ -235,8 +236,8 @@ class watch<T>::receiver {
   /// Waits like changed(), with an Asio completion token; see semaphore::async_acquire(). The
   /// receiver must not be destroyed before the handler is called.
   ///
-  /// Completion:   void(std::error_code, std::optional<T>)
-  template <asio::completion_token_for<void(std::error_code, std::optional<T>)> Token>
+  /// Completion:   void(asio_error_code, std::optional<T>)
+  template <asio::completion_token_for<void(asio_error_code, std::optional<T>)> Token>
   auto async_changed(Token&& token, std::source_location where = std::source_location::current()) {
     return initiate<receive_operation>(where, std::forward<Token>(token), this);
   }
@@ -263,4 +264,4 @@ class watch<T>::receiver {
   std::uint64_t seen_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -5,7 +5,7 @@
 #include "leat/tensor/column_batch.hpp"
 #include "leat/tensor/tensor_tuple.hpp"
 
-namespace leat {
+namespace LEAT {
 
 // The structures of the Arrow C data interface, by which columnar libraries hand memory to each
 // other. Their layout is that of ArrowSchema and ArrowArray in its specification: a pointer to one
@@ -83,4 +83,4 @@ void to_arrow(column_batch batch, arrow_schema& schema, arrow_array& array);
 /// Overload for a tuple of dense columns, such as the output of a decoder.
 void to_arrow(tensor_tuple columns, arrow_schema& schema, arrow_array& array);
 
-}  // namespace leat
+}  // namespace LEAT

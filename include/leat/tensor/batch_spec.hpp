@@ -15,7 +15,7 @@
 #include "leat/tensor/shape.hpp"
 #include "leat/tensor/tensor_tuple.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The specification of one column of a batch.
 struct column_spec {
@@ -126,4 +126,4 @@ class batch_spec {
 [[nodiscard]] batch_spec generalize_specs(std::span<const batch_spec> joined);
 [[nodiscard]] batch_spec generalize_specs(std::initializer_list<batch_spec> joined);
 
-}  // namespace leat
+}  // namespace LEAT

@@ -12,7 +12,7 @@
 #include "leat/tensor/tensor.hpp"
 #include "leat/tensor/tensor_tuple.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace detail {
 
@@ -131,4 +131,4 @@ class column_batch {
   shared_layout layout_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -4,7 +4,7 @@
 
 #include "leat/tensor/tensor.hpp"
 
-namespace leat {
+namespace LEAT {
 
 // The structures of DLPack's ABI, version 1.1, by which array libraries hand memory to each other.
 // Their layout is that of DLTensor, DLManagedTensor and DLManagedTensorVersioned in dlpack.h: a
@@ -98,4 +98,4 @@ struct dl_managed_tensor_versioned {
 [[nodiscard]] tensor from_dlpack(dl_managed_tensor* managed);
 [[nodiscard]] tensor from_dlpack(dl_managed_tensor_versioned* managed);
 
-}  // namespace leat
+}  // namespace LEAT

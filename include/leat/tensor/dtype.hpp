@@ -5,7 +5,9 @@
 #include <string_view>
 #include <type_traits>
 
-namespace leat {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT {
 
 /// The type of the values in a tensor.
 enum class dtype : std::uint8_t {
@@ -106,4 +108,4 @@ concept tensor_value = requires { detail::dtype_of<T>::value; };
 template <tensor_value T>
 inline constexpr dtype dtype_of = detail::dtype_of<T>::value;
 
-}  // namespace leat
+}  // namespace LEAT

@@ -12,7 +12,7 @@
 #include "leat/tensor/shape.hpp"
 #include "leat/tensor/tensor_tuple.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The specification of one component of an element.
 struct component_spec {
@@ -91,4 +91,4 @@ class element_spec {
 /// Errors: invalid_argument if number, types or names of the components differ.
 [[nodiscard]] element_spec generalize_specs(const element_spec& a, const element_spec& b);
 
-}  // namespace leat
+}  // namespace LEAT

@@ -4,7 +4,7 @@
 
 #include "leat/tensor/tensor.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A tensor with rows of varying length, nested to any depth.
 ///
@@ -22,4 +22,4 @@ struct ragged_tensor {
   friend bool operator==(const ragged_tensor&, const ragged_tensor&) noexcept = default;
 };
 
-}  // namespace leat
+}  // namespace LEAT

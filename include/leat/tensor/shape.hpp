@@ -9,7 +9,7 @@
 
 #include "leat/tensor/detail/dimension_list.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The dimensions of a tensor; without dimensions, of a scalar.
 ///
@@ -123,4 +123,4 @@ class partial_shape {
 /// Returns all that both shapes have in common: a dimension in which they differ becomes unknown.
 [[nodiscard]] partial_shape generalize_shapes(const partial_shape& a, const partial_shape& b);
 
-}  // namespace leat
+}  // namespace LEAT

@@ -2,7 +2,7 @@
 
 #include "leat/tensor/tensor.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The values of a mostly empty tensor, with the index of each value.
 ///
@@ -15,4 +15,4 @@ struct sparse_tensor {
   friend bool operator==(const sparse_tensor&, const sparse_tensor&) noexcept = default;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -8,7 +8,7 @@
 #include "leat/tensor/tensor.hpp"
 #include "leat/tensor/tensor_tuple.hpp"
 
-namespace leat {
+namespace LEAT {
 
 // Between elements and batches. These are functions of their arguments alone; thread safety:
 // thread-safe for reading. Errors of all: std::bad_alloc.
@@ -47,4 +47,4 @@ namespace leat {
 /// components differ in the first dimension. TensorFlow: enqueue_many.
 [[nodiscard]] std::vector<tensor_tuple> unstack(const tensor_tuple& batch);
 
-}  // namespace leat
+}  // namespace LEAT

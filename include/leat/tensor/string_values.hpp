@@ -6,7 +6,9 @@
 #include <span>
 #include <string_view>
 
-namespace leat {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT {
 
 /// The strings of a tensor, as views. A string is a sequence of any bytes, not necessarily text.
 ///
@@ -84,4 +86,4 @@ class string_values {
   const char* bytes_ = nullptr;
 };
 
-}  // namespace leat
+}  // namespace LEAT

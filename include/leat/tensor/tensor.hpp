@@ -14,7 +14,7 @@
 #include "leat/tensor/shape.hpp"
 #include "leat/tensor/string_values.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace detail {
 struct tensor_builder;
@@ -149,4 +149,4 @@ class tensor {
 static_assert(std::is_nothrow_move_constructible_v<tensor> &&
               std::is_nothrow_move_assignable_v<tensor>);
 
-}  // namespace leat
+}  // namespace LEAT

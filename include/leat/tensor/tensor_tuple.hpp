@@ -11,7 +11,7 @@
 
 #include "leat/tensor/tensor.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A tensor with the name of its component.
 using named_tensor = std::pair<std::string, tensor>;
@@ -88,4 +88,4 @@ class tensor_tuple {
   name_list names_;  // shared with the spec that the tuple was checked against
 };
 
-}  // namespace leat
+}  // namespace LEAT

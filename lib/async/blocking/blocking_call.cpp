@@ -19,7 +19,7 @@
 #include "leat/async/wait_target.hpp"
 #include "leat/base/internal/assert.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // The call, with its function and result, lives in the frame of the coroutine that waits for it.
 // Until a thread of the pool has posted it, the pool uses that memory. A stop or a lost select
@@ -250,4 +250,4 @@ blocking_calls* blocking_calls::of(scheduler& s) {
   return s.find_service<blocking_calls>();
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

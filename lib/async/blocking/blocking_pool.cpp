@@ -7,7 +7,7 @@
 #include "base/internal/never_destroyed.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 blocking_pool::blocking_pool(const blocking_pool_options& options) : options_(options) {
   if (options.threads > 0) return;
@@ -47,4 +47,4 @@ blocking_pool& default_blocking_pool() {
   return instance.get();
 }
 
-}  // namespace leat
+}  // namespace LEAT

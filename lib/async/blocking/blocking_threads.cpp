@@ -11,7 +11,7 @@
 #include "leat/async/task_context.hpp"
 #include "leat/async/task_scope.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 constexpr auto idle_limit = std::chrono::seconds(10);
@@ -124,4 +124,4 @@ bool blocking_threads::report(const void* object, live_object::access how, objec
   return true;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

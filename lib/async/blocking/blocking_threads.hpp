@@ -10,7 +10,7 @@
 #include "leat/async/blocking/detail/blocking_call.hpp"
 #include "leat/async/dump/internal/live_object.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The threads of a blocking_pool in one process, and the calls that wait for one of them.
 ///
@@ -57,4 +57,4 @@ class blocking_threads final : public worker_threads {
   live_object registration_{this, "blocking pool", &report};
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

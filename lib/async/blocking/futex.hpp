@@ -7,7 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// Sleeps while `word` has the value `expected`, until wake_one() is called or `limit` has passed.
 /// May return early. If `limit` is null, it does not limit the sleep.
@@ -23,4 +25,4 @@ inline void wake_one(const std::atomic<std::uint32_t>* word) noexcept {
   ::syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -9,7 +9,7 @@
 #include "base/internal/fork_generation.hpp"
 #include "leat/base/internal/spin_budget.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 using namespace std::chrono_literals;
 
@@ -157,4 +157,4 @@ void worker_threads::end_and_delete() noexcept {
   if (is_last) delete this;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

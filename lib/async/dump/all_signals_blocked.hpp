@@ -3,7 +3,9 @@
 #include <pthread.h>
 #include <signal.h>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// Blocks all signals of the calling thread within its scope. A thread that starts meanwhile
 /// inherits the block, so that signals go to the threads of the program.
@@ -22,4 +24,4 @@ class all_signals_blocked {
   sigset_t before_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

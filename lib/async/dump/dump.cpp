@@ -13,7 +13,7 @@
 #include "leat/async/detail/wait_on_foreign_awaitable.hpp"
 #include "leat/base/internal/assert.hpp"
 
-namespace leat {
+namespace LEAT {
 
 void dump(std::ostream& out, time_span patience) { dump(out, dump_format::text, patience); }
 
@@ -109,4 +109,4 @@ void detail::scope_destroyed(const task_scope& scope) noexcept {
   std::abort();
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -21,7 +21,7 @@
 #include "leat/async/task.hpp"
 #include "leat/base/internal/preemption_hook.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // A dump has two phases. First each scheduler with tasks reports them in its next turn, when none
 // of them runs except a task that calls dump(); meanwhile the caller holds no lock. Then the scopes
@@ -441,4 +441,4 @@ process_snapshot dump_collector::collect(const task_scope* only, duration patien
   return state;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -8,7 +8,7 @@
 #include "async/dump_query.hpp"
 #include "leat/async/task_scope.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Collects the state of all tasks: each scheduler reports its own tasks in its next turn.
 ///
@@ -46,4 +46,4 @@ class dump_collector {
                           const replies& r);
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

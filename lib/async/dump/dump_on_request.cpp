@@ -20,7 +20,7 @@
 #include "leat/base/error.hpp"
 #include "leat/base/write_all.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 [[noreturn]] void throw_errno(int error, const std::string& what) {
@@ -231,4 +231,4 @@ void dump_on_request::request() noexcept { add_to_event(writer_->event(), one_re
 
 std::uint64_t dump_on_request::written() const noexcept { return writer_->written(); }
 
-}  // namespace leat
+}  // namespace LEAT

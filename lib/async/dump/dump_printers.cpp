@@ -10,7 +10,7 @@
 #include "base/text/json_writer.hpp"
 #include "base/text/text_in_seconds.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 std::int64_t in_milliseconds(duration d) {
@@ -324,4 +324,4 @@ std::string members_text(const process_snapshot& state) {
   return std::move(out).str();
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -7,7 +7,7 @@
 #include "async/thread_registry.hpp"
 #include "base/internal/held_during_fork.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 constinit live_object* live_objects::newest_ = nullptr;
 constinit std::uint64_t live_objects::made_ = 0;
@@ -92,4 +92,4 @@ std::vector<object_state> live_objects::all(std::vector<object_state> known) {
   return found;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

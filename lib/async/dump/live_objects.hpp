@@ -7,7 +7,7 @@
 #include "async/dump/internal/process_snapshot.hpp"
 #include "leat/async/dump/internal/live_object.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The queues and primitives of the process, newest first, for dump().
 ///
@@ -46,4 +46,4 @@ class live_objects {
   static constinit std::uint64_t made_;  // the number of objects ever added
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

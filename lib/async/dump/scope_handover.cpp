@@ -9,7 +9,7 @@
 #include "base/internal/standard_error.hpp"
 #include "leat/async/scheduler/scheduler_driver.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 namespace {
 
@@ -104,4 +104,4 @@ void scope_handover::start() noexcept {
   scope_.when_idle(*this);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

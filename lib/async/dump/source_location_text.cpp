@@ -15,7 +15,7 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_scope.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 code_location to_code_location(const std::source_location& where) {
   std::string_view file = where.file_name();
@@ -120,4 +120,4 @@ std::string to_text(const timer& t) {
   return "timer of " + name_of_waiter(wait->context_) + " expires, at " + to_text(wait->where());
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

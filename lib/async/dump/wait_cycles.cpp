@@ -7,7 +7,7 @@
 
 #include "async/dump/internal/dump_printers.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 constexpr std::size_t no_node = SIZE_MAX;
@@ -141,4 +141,4 @@ std::vector<wait_cycle> find_cycles(const std::vector<scope_state>& scopes, bool
   return wait_graph(scopes, partial).cycles();
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

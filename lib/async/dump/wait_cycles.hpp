@@ -4,7 +4,7 @@
 
 #include "async/dump/internal/process_snapshot.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Returns the cycles among the tasks of these scopes, each once.
 ///
@@ -14,4 +14,4 @@ namespace leat::detail {
 [[nodiscard]] std::vector<wait_cycle> find_cycles(const std::vector<scope_state>& scopes,
                                                   bool partial);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -8,7 +8,7 @@
 #include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Counts the failures of an operation that is retried, and determines the delays.
 class backoff {
@@ -50,4 +50,4 @@ class retry_stopped : public failure {
   using failure::failure;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -8,7 +8,7 @@
 
 #include "leat/base/clock.hpp"
 
-namespace leat {
+namespace LEAT {
 
 class task_context;
 class scheduler;
@@ -45,4 +45,4 @@ void print_late_task(const task_scope& scope, const std::source_location& where,
 [[noreturn]] void scope_destroyed(const task_scope& scope) noexcept;
 
 }  // namespace detail
-}  // namespace leat
+}  // namespace LEAT

@@ -5,7 +5,7 @@
 
 #include "base/internal/standard_error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Prints an error of a task scope, as "leat: KIND 'NAME': WHAT: MESSAGE".
 inline void print_scope_error(const char* kind, std::string_view name, const char* what,
@@ -21,4 +21,4 @@ inline void print_scope_error(const char* kind, std::string_view name, const cha
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -9,7 +9,7 @@
 #include "leat/async/task_scope.hpp"
 #include "leat/base/internal/biased_mutex.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// A list of scopes, with its lock.
 struct alignas(64) registry_shard {
@@ -237,4 +237,4 @@ inline bool scope_registry::remove_quickly(task_scope& s) noexcept {
   return simple;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -8,7 +8,7 @@
 
 #include "leat/base/internal/descriptor.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 struct asio_event_listener::handler {
   using allocator_type = handler_allocator<void, std::shared_ptr<memory>>;
@@ -16,7 +16,7 @@ struct asio_event_listener::handler {
   work_item* item;
   std::shared_ptr<memory> storage;
 
-  void operator()(const std::error_code& ec) const {
+  void operator()(const asio_error_code& ec) const {
     if (ec) return;  // the context shuts down
     std::uint64_t count = 0;
     while (::read(self->number_, &count, sizeof count) < 0 && errno == EINTR) {
@@ -38,4 +38,4 @@ void asio_event_listener::listen(work_item& item) noexcept {
   event_.async_wait(asio::posix::stream_descriptor::wait_read, handler{this, &item, memory_});
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

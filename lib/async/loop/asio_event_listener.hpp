@@ -2,13 +2,14 @@
 
 #include <memory>
 
-#include <asio/io_context.hpp>
-#include <asio/posix/stream_descriptor.hpp>
-
 #include "async/loop/handler_memory.hpp"
 #include "leat/async/loop/internal/event_loop_scheduler.hpp"
+#include "leat/base/asio.hpp"
 
-namespace leat::detail {
+#include LEAT_ASIO(io_context.hpp)
+#include LEAT_ASIO(posix/stream_descriptor.hpp)
+
+namespace LEAT::detail {
 
 /// An eventfd in an io_context. Its single wait uses preallocated memory.
 class asio_event_listener final : public event_listener {
@@ -30,4 +31,4 @@ class asio_event_listener final : public event_listener {
   std::shared_ptr<memory> memory_ = std::make_shared<memory>();
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -11,7 +11,7 @@
 #include "leat/async/wait_target.hpp"
 #include "leat/base/internal/assert.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 void asio_operation_base::initiation_failed() noexcept {
   abandoned_ = true;  // it has no effect
@@ -98,4 +98,4 @@ void asio_operation_base::throw_error(std::error_code ec, std::size_t bytes) con
   throw partial_transfer(ec, text, bytes);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

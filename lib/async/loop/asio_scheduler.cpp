@@ -6,18 +6,19 @@
 #include <new>
 #include <utility>
 
-#include <asio/io_context.hpp>
-#include <asio/post.hpp>
-#include <asio/steady_timer.hpp>
-
 #include "async/loop/asio_event_listener.hpp"
 #include "async/loop/handler_memory.hpp"
 #include "async/loop/handler_scheduler.hpp"
 #include "leat/async/loop/detail/pending_operations.hpp"
 #include "leat/async/loop/internal/event_loop_scheduler.hpp"
+#include "leat/base/asio.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+#include LEAT_ASIO(io_context.hpp)
+#include LEAT_ASIO(post.hpp)
+#include LEAT_ASIO(steady_timer.hpp)
+
+namespace LEAT {
 namespace {
 
 class asio_scheduler final : public detail::event_loop_scheduler {
@@ -146,7 +147,7 @@ class asio_scheduler final : public detail::event_loop_scheduler {
   struct alarm {
     using allocator_type = detail::handler_allocator<void, alarm_memory*>;
     asio_scheduler* self;
-    void operator()(const std::error_code& ec) const {
+    void operator()(const asio_error_code& ec) const {
       if (!ec) self->post_tick();
     }
     [[nodiscard]] allocator_type get_allocator() const noexcept {
@@ -246,4 +247,4 @@ asio::io_context* get_io_context(scheduler& s) noexcept {
   return self ? &self->context() : nullptr;
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -3,15 +3,16 @@
 #include <type_traits>
 #include <utility>
 
-#include <asio/execution/outstanding_work.hpp>
-#include <asio/io_context.hpp>
-#include <asio/require.hpp>
-#include <asio/strand.hpp>
-
 #include "async/loop/executor_target.hpp"
+#include "leat/base/asio.hpp"
 #include "leat/base/internal/assert.hpp"
 
-namespace leat::detail {
+#include LEAT_ASIO(execution/outstanding_work.hpp)
+#include LEAT_ASIO(io_context.hpp)
+#include LEAT_ASIO(require.hpp)
+#include LEAT_ASIO(strand.hpp)
+
+namespace LEAT::detail {
 namespace {
 
 using plain_executor = asio::io_context::executor_type;
@@ -40,4 +41,4 @@ scheduler& get_scheduler_of(const asio::any_io_executor& executor) noexcept {
   return get_scheduler_of(strand->get_inner_executor());
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -3,15 +3,16 @@
 #include <exception>
 #include <stop_token>
 
-#include <asio/io_context.hpp>
-
 #include "leat/async/condition_wait.hpp"
 #include "leat/async/internal/thread_record.hpp"
 #include "leat/async/loop/asio_scheduler.hpp"
 #include "leat/async/select.hpp"
 #include "leat/async/task_scope.hpp"
+#include "leat/base/asio.hpp"
 
-namespace leat::detail {
+#include LEAT_ASIO(io_context.hpp)
+
+namespace LEAT::detail {
 namespace {
 
 // Requests a stop of a scope when its last task has finished. The stop reaches scopes that outlive
@@ -61,4 +62,4 @@ void run_in_own_loop(task<> t, const wait_limit& limit, const std::source_locati
   scope.rethrow_error();
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

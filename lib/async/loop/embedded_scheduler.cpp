@@ -14,7 +14,7 @@
 
 #include "leat/base/internal/assert.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 constexpr const char* no_eventfd = "embedded_scheduler: cannot create an eventfd";
@@ -143,4 +143,4 @@ void embedded_scheduler::handle_events() noexcept {
   }
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -1,6 +1,6 @@
 #include "leat/async/loop/internal/event_loop_scheduler.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 void event_loop_scheduler::add(listening_object& object) noexcept {
   const std::lock_guard lock(objects_mutex_);
@@ -43,4 +43,4 @@ void event_loop_scheduler::on_tasks_ended() noexcept {
   clear_services();
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -2,9 +2,11 @@
 
 #include <typeinfo>
 
-#include <asio/any_io_executor.hpp>
+#include "leat/base/asio.hpp"
 
-namespace leat::detail {
+#include LEAT_ASIO(any_io_executor.hpp)
+
+namespace LEAT::detail {
 
 /// Returns the executor inside a type-erased one, or null if it has another type. Asio 1.22 returns
 /// it as any requested type.
@@ -13,4 +15,4 @@ template <class Executor>
   return executor.target_type() == typeid(Executor) ? executor.target<Executor>() : nullptr;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

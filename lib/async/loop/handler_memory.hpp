@@ -6,7 +6,9 @@
 #include <new>
 #include <utility>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// Memory slots for handlers that wait in an io_context, so that waiting does not allocate. The
 /// heap is used if all slots are taken or a handler is too large. Thread safety: thread-safe.
@@ -69,4 +71,4 @@ class handler_allocator {
   Memory memory_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -2,12 +2,13 @@
 
 #include <mutex>
 
-#include <asio/io_context.hpp>
-
 #include "base/internal/held_during_fork.hpp"
 #include "leat/async/detail/awaiter_in_foreign_coroutine.hpp"
+#include "leat/base/asio.hpp"
 
-namespace leat::detail {
+#include LEAT_ASIO(io_context.hpp)
+
+namespace LEAT::detail {
 namespace {
 
 constinit std::mutex mutex;
@@ -41,4 +42,4 @@ scheduler* find_scheduler_of_handler() noexcept {
   return nullptr;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -1,10 +1,11 @@
 #pragma once
 
-#include <asio/execution_context.hpp>  // declares asio::io_context
-
 #include "leat/async/scheduler/scheduler.hpp"
+#include "leat/base/asio.hpp"
 
-namespace leat::detail {
+#include LEAT_ASIO(execution_context.hpp)  // declares asio::io_context
+
+namespace LEAT::detail {
 
 /// An entry in the process-wide list of the schedulers of io_contexts, in which
 /// find_scheduler_of_handler() searches.
@@ -28,4 +29,4 @@ class handler_scheduler {
   handler_scheduler* following_ = nullptr;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

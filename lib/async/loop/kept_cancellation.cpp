@@ -3,7 +3,7 @@
 #include <memory>
 #include <new>
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 constinit thread_local kept_cancellations kept_cancellations::local{};
 
@@ -46,4 +46,4 @@ void free_kept_cancellation(kept_cancellation& k) noexcept {
   ::operator delete(&k);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

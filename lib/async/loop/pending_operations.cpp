@@ -3,7 +3,7 @@
 #include <sched.h>
 #include <utility>
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 asio::execution_context::id pending_operations::id;
 
@@ -92,4 +92,4 @@ void pending_operations::shutdown() noexcept {
   destroy_all();
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -1,14 +1,15 @@
 #include "leat/async/loop/detail/posted_completion.hpp"
 
-#include <asio/io_context.hpp>
-#include <asio/post.hpp>
-#include <asio/strand.hpp>
-#include <asio/thread_pool.hpp>
-
 #include "async/loop/executor_target.hpp"
 #include "leat/async/loop/scheduler_executor.hpp"
+#include "leat/base/asio.hpp"
 
-namespace leat::detail {
+#include LEAT_ASIO(io_context.hpp)
+#include LEAT_ASIO(post.hpp)
+#include LEAT_ASIO(strand.hpp)
+#include LEAT_ASIO(thread_pool.hpp)
+
+namespace LEAT::detail {
 namespace {
 
 // Posts the completion to the executor if it has this type. Returns true if it has.
@@ -36,4 +37,4 @@ void posted_completion::post_to(const asio::any_io_executor& executor) && noexce
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -10,8 +10,6 @@
 #include <string>
 #include <typeinfo>
 
-#include <asio/io_context.hpp>
-
 #include "async/internal/live_tasks_text.hpp"
 #include "base/internal/standard_error.hpp"
 #include "base/text/seconds_text.hpp"
@@ -20,10 +18,13 @@
 #include "leat/async/loop/asio_scheduler.hpp"
 #include "leat/async/loop/stop_on_signal.hpp"
 #include "leat/async/task_scope.hpp"
+#include "leat/base/asio.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/internal/assert.hpp"
 
-namespace leat::detail {
+#include LEAT_ASIO(io_context.hpp)
+
+namespace LEAT::detail {
 namespace {
 
 std::string name_of_signal(int signal) {
@@ -233,4 +234,4 @@ int run_main(task<void> (*start)(void* main, int& status), void* main, const run
   return 1;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

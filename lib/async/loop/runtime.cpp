@@ -6,19 +6,21 @@
 #include <system_error>
 #include <thread>
 
-#include <asio/executor_work_guard.hpp>
-#include <asio/io_context.hpp>
 #include <pthread.h>
 
 #include "base/internal/standard_error.hpp"
 #include "base/internal/thread_not_started.hpp"
 #include "leat/async/dump/dump.hpp"
 #include "leat/async/loop/asio_scheduler.hpp"
+#include "leat/base/asio.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/internal/assert.hpp"
 #include "leat/base/internal/parker.hpp"
 
-namespace leat {
+#include LEAT_ASIO(executor_work_guard.hpp)
+#include LEAT_ASIO(io_context.hpp)
+
+namespace LEAT {
 
 namespace {
 
@@ -81,4 +83,4 @@ scheduler& runtime::next_scheduler() noexcept {
   return get_scheduler(next_.fetch_add(1, std::memory_order_relaxed) % size_);
 }
 
-}  // namespace leat
+}  // namespace LEAT

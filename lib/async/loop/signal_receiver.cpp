@@ -1,6 +1,6 @@
 #include "leat/async/loop/detail/signal_receiver.hpp"
 
-namespace leat {
+namespace LEAT {
 
 bool process_environment::raise(int signal) noexcept {
   bool received = false;
@@ -24,4 +24,4 @@ signal_receiver::~signal_receiver() {
 }
 
 }  // namespace detail
-}  // namespace leat
+}  // namespace LEAT

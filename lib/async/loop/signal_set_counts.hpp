@@ -2,9 +2,11 @@
 
 #include <cstddef>
 
-#include <asio/signal_set.hpp>
+#include "leat/base/asio.hpp"
 
-namespace leat::detail {
+#include LEAT_ASIO(signal_set.hpp)
+
+namespace LEAT::detail {
 
 /// For each signal, the number of asio::signal_sets in the process that have it.
 ///
@@ -31,6 +33,13 @@ class signal_set_counts {
     return __atomic_load_n(&count(signal), __ATOMIC_RELAXED);
   }
 
+  /// The signal handler that Asio installs.
+#if defined(LEAT_ASIO_BOOST)
+  static constexpr void (*handler)(int) = &asio::detail::boost_asio_signal_handler;
+#else
+  static constexpr void (*handler)(int) = &asio::detail::asio_signal_handler;
+#endif
+
  private:
   static asio::detail::signal_state& state() noexcept { return *asio::detail::get_signal_state(); }
   static std::size_t& count(int signal) noexcept {
@@ -43,4 +52,4 @@ class signal_set_counts {
   asio::detail::static_mutex::scoped_lock lock_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -13,7 +13,6 @@
 #include <thread>
 #include <utility>
 
-#include <asio/signal_set.hpp>
 #include <pthread.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -22,9 +21,12 @@
 #include "base/internal/held_during_fork.hpp"
 #include "leat/async/loop/detail/signal_receiver.hpp"
 #include "leat/async/loop/internal/event_loop_scheduler.hpp"
+#include "leat/base/asio.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+#include LEAT_ASIO(signal_set.hpp)
+
+namespace LEAT {
 namespace signal_guards {
 namespace {
 
@@ -121,7 +123,7 @@ void handle(int signal) noexcept {
   // The last access to a slot or an eventfd.
   handlers_inside.fetch_sub(1);
   if (in_signal_set) {
-    asio::detail::asio_signal_handler(signal);
+    signal_set_counts::handler(signal);
   } else if (!accepted) {
     raise_with_default_action(signal);
   }
@@ -189,7 +191,7 @@ void install(int signal) {
 // The action after the last guard: signal sets may have been added or destroyed meanwhile.
 struct sigaction next_action(const installed& entry, bool in_signal_set) noexcept {
   if (entry.was_in_signal_set == in_signal_set) return entry.before;
-  return make_action(in_signal_set ? &asio::detail::asio_signal_handler : SIG_DFL);
+  return make_action(in_signal_set ? signal_set_counts::handler : SIG_DFL);
 }
 
 // Under the mutex.
@@ -484,4 +486,4 @@ stop_on_signal::~stop_on_signal() {
 
 int stop_on_signal::signal() const noexcept { return state_ ? state_->signal() : 0; }
 
-}  // namespace leat
+}  // namespace LEAT

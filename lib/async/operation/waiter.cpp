@@ -10,7 +10,7 @@
 #include "leat/async/operation/detail/blocked_thread.hpp"
 #include "leat/async/operation/irrevocable.hpp"
 
-namespace leat {
+namespace LEAT {
 
 void waiter::continue_select(detail::select_link& link) noexcept {
   set(selected);
@@ -92,9 +92,9 @@ std::string irrevocable_wait::end_text() const {
   return ended_by_ ? detail::limit_text(*ended_by_) : std::string();
 }
 
-}  // namespace leat
+}  // namespace LEAT
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 blocked_thread::blocked_thread(waiter& w, const wait_limit* limit) noexcept
     : waiter_(w), limit_(limit), here_(w) {
@@ -113,4 +113,4 @@ void blocked_thread::sleep() {
   if (waiter_.outcome_ == wait_outcome::cancelled) waiter_.outcome_ = wait_outcome::late;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

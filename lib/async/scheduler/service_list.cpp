@@ -1,6 +1,6 @@
 #include "leat/async/scheduler/detail/service_list.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // Entries stay until the end, because another thread may read the list. Only `service` changes, and
 // null stands for a service that was removed.
@@ -26,4 +26,4 @@ void service_list::clear() noexcept {
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -2,7 +2,7 @@
 
 #include "leat/base/internal/assert.hpp"
 
-namespace leat {
+namespace LEAT {
 
 // Invariant: heap_ is a binary heap by (when_, order_), heap_[t.index_] is t for each timer that is
 // set, and index_ is `unset` for all others. The index makes the removal of any timer O(log n).
@@ -88,4 +88,4 @@ timer* timer_heap::pop_due(time_point now) noexcept {
   return due;
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -8,7 +8,7 @@
 
 #include "leat/async/tracing/task_hooks.hpp"
 
-namespace leat {
+namespace LEAT {
 
 class task_context;
 class wait_operation;
@@ -51,4 +51,4 @@ class installed_hooks {
 };
 
 }  // namespace detail
-}  // namespace leat
+}  // namespace LEAT

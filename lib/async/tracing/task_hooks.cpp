@@ -15,7 +15,7 @@
 #include "leat/base/internal/assert.hpp"
 #include "leat/base/internal/preemption_hook.hpp"
 
-namespace leat {
+namespace LEAT {
 
 constinit unsigned detail::task_runner::hook_changes_ = 0;
 
@@ -167,4 +167,4 @@ task_hooks_scope::~task_hooks_scope() {
   scheduler::use_newest_hooks_here();
 }
 
-}  // namespace leat
+}  // namespace LEAT

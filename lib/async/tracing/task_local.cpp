@@ -9,7 +9,7 @@
 #include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/task_context.hpp"
 
-namespace leat {
+namespace LEAT {
 
 std::string detail::task_local_node::text() const {
   std::ostringstream out;
@@ -73,4 +73,4 @@ detail::task_local_owner::~task_local_owner() {
   node_.release();
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -7,7 +7,7 @@
 #include "base/internal/standard_error.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace {
 
@@ -46,4 +46,4 @@ trace_file::~trace_file() {
   }
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -11,7 +11,7 @@
 #include "base/internal/system_call.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 namespace {
 
@@ -122,4 +122,4 @@ std::error_code trace_output::close(std::string last, std::uint64_t& offset) noe
   return error_;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

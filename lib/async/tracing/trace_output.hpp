@@ -13,7 +13,7 @@
 
 #include "leat/base/clock.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// A file that a thread of its own writes, so that no disk delays the callers.
 ///
@@ -78,4 +78,4 @@ class trace_output {
   bool has_ended_ = false;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

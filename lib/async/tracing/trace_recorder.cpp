@@ -24,7 +24,7 @@
 #include "leat/async/wait_operation.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // Lock order: mutex_, which guards the set of tracks, then the lock of a track, then sizes_mutex_
 // and the locks inside trace_output and live_objects. A hook takes mutex_ only if the last event of
@@ -387,4 +387,4 @@ void trace_recorder::sample_queues(track& t, const scheduler& s, duration now) {
   next_sample_.store((now + std::max(queue_interval_, cost * sample_share)).count());
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -16,11 +16,11 @@
 #include "leat/async/tracing/trace_file.hpp"
 #include "leat/base/clock.hpp"
 
-namespace leat {
+namespace LEAT {
 class scheduler;
 }
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The hooks of a trace_file: turns what tasks do into events.
 ///
@@ -80,4 +80,4 @@ class trace_recorder final : public task_hooks {
   std::unique_ptr<task_hooks_scope> installed_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -9,7 +9,7 @@
 
 #include "base/text/json_writer.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 namespace {
 
@@ -100,4 +100,4 @@ std::string escaped_json(std::string_view text) {
   return quoted.substr(1, quoted.size() - 2);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -6,7 +6,7 @@
 
 #include "leat/base/clock.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Appends the events of Chrome's trace event format to a text: one JSON object in each line.
 ///
@@ -39,4 +39,4 @@ class trace_event {
 /// Returns `text` as the content of a JSON string.
 [[nodiscard]] std::string escaped_json(std::string_view text);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

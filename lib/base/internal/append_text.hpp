@@ -4,7 +4,9 @@
 #include <string>
 #include <type_traits>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// Appends words and numbers to a text. For texts that are created often: a stream costs thousands
 /// of instructions before it writes the first word.
@@ -20,4 +22,4 @@ void append_text(std::string& text, const Parts&... parts) {
   (add(parts), ...);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

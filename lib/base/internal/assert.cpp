@@ -5,7 +5,7 @@
 #include "base/internal/exception_in_flight.hpp"
 #include "base/internal/standard_error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 thread_local const char* assertion_note = nullptr;
 
@@ -17,4 +17,4 @@ void assertion_failed(const char* condition, const char* sentence, const char* f
   std::abort();
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #endif
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 // Refused: also if a membarrier failed later, because a seccomp filter was installed.
@@ -109,4 +109,4 @@ void biased_mutex::revoke() noexcept {
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -8,7 +8,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Returns the message of an error.
 [[nodiscard]] inline std::string error_message(const std::exception_ptr& error) {
@@ -40,4 +40,4 @@ namespace leat::detail {
   return std::ranges::any_of(codes, [&](errc each) { return ec == each; });
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

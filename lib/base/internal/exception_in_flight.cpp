@@ -12,7 +12,7 @@
 
 #include "base/internal/standard_error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 namespace {
 
@@ -108,4 +108,4 @@ void print_exception_in_flight() noexcept {
   write_stderr("leat: an exception was propagating\n");
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

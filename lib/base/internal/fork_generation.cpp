@@ -3,7 +3,7 @@
 #include <atomic>
 #include <pthread.h>
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 std::atomic<unsigned> generation{0};
@@ -18,4 +18,4 @@ unsigned fork_generation() noexcept {
   return generation.load(std::memory_order_relaxed);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

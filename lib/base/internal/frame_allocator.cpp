@@ -7,7 +7,7 @@
 #include "base/internal/frame_slabs.hpp"
 #include "leat/base/internal/sanitizers.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 constinit thread_local frame_cache frame_cache::local{};
 
@@ -124,4 +124,4 @@ void free_frame_slowly(void* block, std::size_t size) noexcept {
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

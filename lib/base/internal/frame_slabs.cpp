@@ -13,7 +13,7 @@
 
 #include "base/internal/huge_page.hpp"
 
-namespace leat::detail::frame_slabs {
+namespace LEAT::detail::frame_slabs {
 
 namespace {
 
@@ -255,4 +255,4 @@ std::size_t return_batch(block* batch) noexcept {
 
 std::size_t count() { return get_store().count(); }
 
-}  // namespace leat::detail::frame_slabs
+}  // namespace LEAT::detail::frame_slabs

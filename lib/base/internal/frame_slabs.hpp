@@ -4,7 +4,7 @@
 
 #include "leat/base/internal/frame_allocator.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Slabs in huge pages, from which threads take blocks for frames if many are alive at once, and to
 /// which they return excess blocks. Each slab has blocks of one class. A free slab keeps its
@@ -30,4 +30,4 @@ std::size_t return_batch(frame_cache::free_block* batch) noexcept;
 
 }  // namespace frame_slabs
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

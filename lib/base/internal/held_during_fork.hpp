@@ -5,7 +5,7 @@
 #include "leat/base/internal/preemption_hook.hpp"
 #include "leat/base/internal/thread_annotations.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Makes fork() hold `Lock`. Otherwise a thread that held it would not exist in the child, where
 /// the next lock() would never return. Call it once, when the program starts.
@@ -26,4 +26,4 @@ int held_during_fork() noexcept {
       unlock, unlock);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -2,10 +2,12 @@
 
 #include <cstddef>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// The usual size of a huge page, in bytes. Memory that begins and ends at multiples of it can
 /// consist of huge pages.
 inline constexpr std::size_t huge_page_size = std::size_t{2} << 20;
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -6,7 +6,7 @@
 
 #include "leat/base/internal/pause.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// How a thread waits for a lock that another thread holds: it spins briefly, then yields its time
 /// slice, and finally sleeps, so that a holder of lower priority can run.
@@ -42,4 +42,4 @@ class lock_backoff {
   int yields_ = 0;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

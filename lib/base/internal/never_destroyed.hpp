@@ -4,7 +4,9 @@
 #include <new>
 #include <utility>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// A static object that is constructed like any other and never destroyed.
 ///
@@ -27,4 +29,4 @@ class never_destroyed {
   alignas(T) std::byte storage_[sizeof(T)];
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -5,7 +5,9 @@
 
 #include <cerrno>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// Returns the file of `descriptor` under a number above 2, or a negative errno, with the file
 /// closed then. Otherwise a daemon that has closed 0 to 2 would receive these numbers for the next
@@ -19,4 +21,4 @@ inline int move_above_standard_descriptors(int descriptor) noexcept {
   return moved < 0 ? -error : moved;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

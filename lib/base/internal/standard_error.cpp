@@ -13,7 +13,7 @@
 
 #include "leat/base/write_all.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 void write_stderr(std::string_view text) noexcept {
   ::flockfile(stderr);  // messages of several threads follow each other
@@ -60,4 +60,4 @@ bool is_stderr([[maybe_unused]] std::ostream& out) noexcept {
 #endif
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -3,7 +3,9 @@
 #include <iosfwd>
 #include <string_view>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 // Standard error belongs to the process, and often to other processes too, any of which may have
 // made it nonblocking. The functions of <cstdio> and std::cerr then lose text when a pipe is full.
@@ -19,4 +21,4 @@ void write_stderr(std::string_view text) noexcept;
 /// of std::cerr does by default.
 [[nodiscard]] bool is_stderr(std::ostream& out) noexcept;
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -3,7 +3,9 @@
 #include <cerrno>
 #include <cstdint>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// Returns the result of a system call, or the negative errno.
 inline std::int64_t to_negative_errno(std::int64_t result) noexcept {
@@ -19,4 +21,4 @@ std::int64_t retry_on_eintr(Call call) noexcept {
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

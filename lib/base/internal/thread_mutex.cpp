@@ -2,7 +2,7 @@
 
 #include "base/internal/lock_backoff.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 constinit thread_local preemption_hook::handler* preemption_hook::current_ = nullptr;
 
@@ -17,4 +17,4 @@ void thread_mutex::lock_contended() noexcept {
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -2,7 +2,9 @@
 
 #include <string>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// The message for a thread that the system refused to start; `thread` says which one.
 [[nodiscard]] inline std::string thread_not_started(const std::string& thread) {
@@ -11,4 +13,4 @@ namespace leat::detail {
          "or start fewer threads";
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -4,7 +4,9 @@
 #include <set>
 #include <string>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// Returns a unique name for each of several objects: NAME, and NAME#2 and so on for later ones of
 /// the same name.
@@ -20,4 +22,4 @@ class unique_names {
   std::set<std::string> used_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

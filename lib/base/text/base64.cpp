@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 // -1: not a digit.
@@ -39,4 +39,4 @@ std::optional<std::string> decode_base64(std::string_view text) {
   return bytes;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

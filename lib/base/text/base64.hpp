@@ -4,11 +4,13 @@
 #include <string>
 #include <string_view>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// Decodes base64 in the standard or the URL alphabet, with or without padding; returns an empty
 /// result if the text is not base64. The command, which only encodes, has base64() in
 /// tools/leat/terminal/text.cpp.
 [[nodiscard]] std::optional<std::string> decode_base64(std::string_view text);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

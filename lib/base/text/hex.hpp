@@ -4,7 +4,9 @@
 #include <cstdio>
 #include <string>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// A checksum as messages show it: 0x1c291ca3.
 inline std::string hex(std::uint32_t value) {
@@ -13,4 +15,4 @@ inline std::string hex(std::uint32_t value) {
   return text;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <ostream>
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 bool is_between(unsigned char c, unsigned low, unsigned high) { return c >= low && c <= high; }
@@ -110,4 +110,4 @@ void json_writer::write_text(std::string_view text) {
   out_ << '"';
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

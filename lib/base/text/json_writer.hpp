@@ -5,7 +5,9 @@
 #include <iosfwd>
 #include <string_view>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// Writes JSON (RFC 8259) on one line. The caller closes the objects and arrays that it opens.
 ///
@@ -47,4 +49,4 @@ class json_writer {
   bool first_ = true;  // in the object or array, or after a key
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -5,7 +5,7 @@
 
 #include "leat/base/clock.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Returns milliseconds as an exact decimal number without trailing zeros, such as "1.5".
 inline std::string milliseconds_text(duration d) {
@@ -21,4 +21,4 @@ inline std::string milliseconds_text(duration d) {
   return text + part;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -8,7 +8,9 @@
 #include <protozero/exception.hpp>
 #include <protozero/varint.hpp>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// The encoding of a field of a protobuf message: a number, or a sequence of bytes.
 enum class wire_type : std::uint32_t {
@@ -140,4 +142,4 @@ class protobuf_reader {
   const char* end_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -5,7 +5,7 @@
 
 #include "leat/base/clock.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Returns seconds as a decimal number without trailing zeros, such as "1.5".
 inline std::string seconds_text(duration d) {
@@ -15,4 +15,4 @@ inline std::string seconds_text(duration d) {
   return text;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

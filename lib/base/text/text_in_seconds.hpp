@@ -6,7 +6,7 @@
 
 #include "leat/base/clock.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Returns a duration with three decimal places and its unit, such as "3.204 s".
 inline std::string text_in_seconds(duration d) {
@@ -20,4 +20,4 @@ inline std::string cancelled_text(duration since) {
   return ", cancelled " + text_in_seconds(since) + " ago, not ended yet";
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

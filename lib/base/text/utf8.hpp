@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <string_view>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 // True for well-formed UTF-8: no code in more bytes than it needs, no surrogate, none above
 // U+10FFFF. (Unicode 15, table 3-7.) The command, which sees public headers only, has its own in
@@ -30,4 +32,4 @@ namespace leat::detail {
   return true;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -11,7 +11,7 @@
 #include "codec/text/parse_number.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 constexpr std::string_view model_path_field = "model_checkpoint_path";
@@ -280,4 +280,4 @@ std::string checkpoint_state::to_text() const {
 
 checkpoint_state checkpoint_state::from_text(std::string_view text) { return parser(text).run(); }
 
-}  // namespace leat
+}  // namespace LEAT

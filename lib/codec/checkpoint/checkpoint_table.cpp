@@ -11,7 +11,7 @@
 #include "leat/base/internal/assert.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
 
-namespace leat {
+namespace LEAT {
 
 using detail::load_at;
 using detail::max_file_size;
@@ -249,4 +249,4 @@ checkpoint_table checkpoint_table::decode(byte_view bytes) {
   return table;
 }
 
-}  // namespace leat
+}  // namespace LEAT

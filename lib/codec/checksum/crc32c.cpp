@@ -5,7 +5,7 @@
 
 #include "codec/checksum/raw_crc32c.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 constexpr std::array<std::uint32_t, 256> make_table() noexcept {
@@ -55,4 +55,4 @@ std::uint32_t extend_crc32c(std::uint32_t prefix, std::span<const std::byte> byt
 
 std::uint32_t crc32c(std::span<const std::byte> bytes) noexcept { return extend_crc32c(0, bytes); }
 
-}  // namespace leat
+}  // namespace LEAT

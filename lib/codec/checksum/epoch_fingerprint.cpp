@@ -7,7 +7,7 @@
 
 #include "codec/checksum/murmur3.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 // The hash of a record: of its key, or the hash of its key, and the hash of its bytes.
@@ -38,4 +38,4 @@ std::string to_string(const epoch_fingerprint& f) {
   return text;
 }
 
-}  // namespace leat
+}  // namespace LEAT

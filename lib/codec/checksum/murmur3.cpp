@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstring>
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 constexpr std::uint64_t c1 = 0x87C37B91114253D5;
@@ -50,4 +50,4 @@ hash128 murmur3(byte_view bytes, std::uint32_t seed) noexcept {
   return {low, high};
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -4,7 +4,7 @@
 
 #include "leat/base/bytes.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// A number of 128 bits.
 struct hash128 {
@@ -20,4 +20,4 @@ struct hash128 {
 /// Source: Austin Appleby, SMHasher, MurmurHash3.cpp; in the public domain.
 [[nodiscard]] hash128 murmur3(byte_view bytes, std::uint32_t seed = 0) noexcept;
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -7,7 +7,7 @@
 
 #include "leat/base/bytes.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // The checksum without the inversions at both ends, which the caller does.
 
@@ -72,4 +72,4 @@ inline std::uint64_t crc32_word(std::uint64_t state, const std::byte* data) noex
 inline bool has_sse42() noexcept { return __builtin_cpu_supports("sse4.2") != 0; }
 #endif
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -9,7 +9,7 @@
 #include "leat/codec/compression/decompressor.hpp"
 #include "leat/codec/tfrecord/tfrecord.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 // All that the library knows of a compression.
@@ -96,4 +96,4 @@ compression detect_tfrecord_compression(byte_view beginning) {
   return is_record ? compression::none : detect_compression(beginning);
 }
 
-}  // namespace leat
+}  // namespace LEAT

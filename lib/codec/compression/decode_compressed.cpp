@@ -5,7 +5,7 @@
 #include "codec/record_count_context.hpp"
 #include "codec/string_column.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 // Decompresses complete streams, one after another.
@@ -70,4 +70,4 @@ std::string decode_compressed(byte_view bytes, compression type,
   return std::string(one_shot_decompressor(type, options).decompress(0, bytes));
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -6,7 +6,7 @@
 #include "base/text/hex.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 std::string describe(const decompression_result& r) {
   switch (r.status) {
@@ -59,4 +59,4 @@ void decompression_options::check(std::string_view owner) const {
   }
 }
 
-}  // namespace leat
+}  // namespace LEAT

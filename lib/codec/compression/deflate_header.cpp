@@ -4,7 +4,7 @@
 
 #include <isa-l.h>
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 // Flags of RFC 1952. The first marks probable text and has no effect.
@@ -85,4 +85,4 @@ deflate_header::status deflate_header::enter_field_after(field f) noexcept {
   return status::complete;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

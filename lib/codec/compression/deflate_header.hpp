@@ -5,7 +5,7 @@
 
 #include "leat/codec/compression/compression.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Reads the header of a gzip member or of a zlib stream byte by byte, because it may be split
 /// anywhere and its names have any length.
@@ -36,4 +36,4 @@ class deflate_header {
   std::uint32_t crc_ = 0;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -10,7 +10,7 @@
 #include "leat/base/error.hpp"
 #include "leat/base/internal/assert.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 // zlib counts its input and output in 32 bits.
@@ -134,4 +134,4 @@ void deflater::reset() noexcept {
 std::uint64_t deflater::bytes_consumed() const noexcept { return self().consumed; }
 std::uint64_t deflater::bytes_produced() const noexcept { return self().produced; }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -6,7 +6,7 @@
 #include "codec/compression/deflate_header.hpp"
 #include "codec/compression/raw_inflater.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 constexpr std::size_t gzip_trailer_size = 8;  // CRC-32 and size, little-endian
@@ -285,4 +285,4 @@ sample_match match_zlib(byte_view beginning) {
   return sample.size() == compression_sample_size ? sample_match::yes : sample_match::incomplete;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

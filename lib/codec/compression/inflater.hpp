@@ -6,7 +6,7 @@
 #include "leat/base/bytes.hpp"
 #include "leat/codec/compression/decompressor.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Whether the beginning of a file is that of a compression. `incomplete`: not known before
 /// compression_sample_size bytes or the end of the file.
@@ -19,4 +19,4 @@ enum class sample_match : std::uint8_t { no, incomplete, yes };
 /// Recognises zlib by its header, the block that follows, and for a small window by inflating.
 [[nodiscard]] sample_match match_zlib(byte_view beginning);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 void raw_inflater::begin(compression format) noexcept {
   // A corrupt stream may use entries of its tables that no code has set, and copy bytes from its
@@ -79,4 +79,4 @@ void raw_inflater::remember(byte_view consumed) noexcept {
   last_size_ = kept + consumed.size();
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

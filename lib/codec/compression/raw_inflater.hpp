@@ -10,7 +10,7 @@
 #include "leat/base/bytes.hpp"
 #include "leat/codec/compression/compression.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// One deflate stream without header and trailer: the inflater of ISA-L with regular behaviour.
 ///
@@ -72,4 +72,4 @@ class raw_inflater {
   std::size_t written_ = 0;              // bytes that it has output
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

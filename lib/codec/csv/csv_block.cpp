@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 // Bytes of the line end between the end of a record and the next record. Only these two bytes may
@@ -148,4 +148,4 @@ LEAT_AVX2 csv_block::totals csv_block::find_delimiters() noexcept {
 
 #endif
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

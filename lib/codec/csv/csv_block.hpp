@@ -9,7 +9,7 @@
 
 #include "codec/text/byte_masks.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The fields of one column of a csv_block, in the order of the records. They live as long as the
 /// block's fields.
@@ -141,4 +141,4 @@ class csv_block {
   std::unique_ptr<field_positions> positions_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

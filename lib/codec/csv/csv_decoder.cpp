@@ -12,7 +12,7 @@
 #include "codec/record_count_context.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 using detail::parsed;
@@ -313,4 +313,4 @@ tensor_tuple csv_decoder::decode_one(std::string_view record) const {
 
 const element_spec& csv_decoder::spec() const noexcept { return plan_->spec; }
 
-}  // namespace leat
+}  // namespace LEAT

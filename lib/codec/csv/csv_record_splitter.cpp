@@ -6,7 +6,7 @@
 #include "codec/csv/internal/csv_text.hpp"
 #include "codec/text/byte_masks.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 constexpr std::size_t piece_size = 4096;
@@ -185,4 +185,4 @@ std::size_t end_of_line(std::string_view text, bool is_last) noexcept {
   return end + (text[end + 1] == '\n' ? 2 : 1);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

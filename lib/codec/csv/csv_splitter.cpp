@@ -8,7 +8,7 @@
 #include "codec/text/byte_masks.hpp"
 #include "leat/codec/decode_error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 constexpr std::size_t block_size = 64;
@@ -172,4 +172,4 @@ void csv_splitter::throw_error(std::size_t number, std::size_t at, const std::st
                                  std::to_string(count_) + ": " + why);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

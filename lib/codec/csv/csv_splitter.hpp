@@ -6,7 +6,9 @@
 #include <string_view>
 #include <vector>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// Splits records of comma-separated values into fields. The grammar is that of csv_decoder.
 ///
@@ -50,4 +52,4 @@ class csv_splitter {
   std::string unquoted_;              // fields with doubled quotes, unquoted
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -9,7 +9,7 @@
 #include "codec/text/parse_number_avx2.hpp"
 #include "tensor/internal/tensor_builder.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 template <class T>
@@ -160,4 +160,4 @@ bool csv_values::add_all(const csv_block&, std::size_t) { return false; }
 
 #endif
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

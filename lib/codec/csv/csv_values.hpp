@@ -8,7 +8,7 @@
 #include "codec/text/parse_number.hpp"
 #include "leat/tensor/tensor.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The values of one column of comma-separated values. The fields are added record by record.
 class csv_values {
@@ -63,4 +63,4 @@ class csv_values {
   string_column strings_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -11,7 +11,7 @@
 #include "base/text/utf8.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 using detail::make_tag;
@@ -439,4 +439,4 @@ event_record event_record::from_bytes(std::string_view bytes, const event_limits
   return e;
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -9,7 +9,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 std::vector<double> make_default_limits() {
@@ -167,4 +167,4 @@ histogram_data histogram::encode() const {
   return data;
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -7,7 +7,7 @@
 #include "codec/example/example_wire.hpp"
 #include "codec/example/value_column.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 using detail::feature_kind;
@@ -94,4 +94,4 @@ decoded_example decode_example(byte_view record, example_options options) {
   return to.take();
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -17,7 +17,7 @@
 #include "codec/text/parse_number.hpp"
 #include "leat/codec/example/example_builder.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -195,4 +195,4 @@ tensor decode_json_example(const tensor& texts) {
 
 std::string decode_json_example(std::string_view text) { return json_example(0).serialize(text); }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -9,7 +9,7 @@
 #include "codec/excerpt.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 using protozero::pbf_writer;
@@ -160,4 +160,4 @@ void sequence_example_builder::clear() noexcept {
   in_list_ = false;
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -8,7 +8,7 @@
 #include "codec/example/feature_layout.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 constexpr record_id this_record{0, {}};
@@ -118,4 +118,4 @@ void example_reader::read(byte_view record, void* object) const {
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

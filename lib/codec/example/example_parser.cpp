@@ -9,7 +9,7 @@
 #include "codec/record_count_context.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 using detail::feature_column;
@@ -62,4 +62,4 @@ parsed_features example_parser::parse_one(byte_view record, std::string_view nam
   return detail::drop_record_dimension(parse(std::span(&record, 1), std::span(&name, 1)));
 }
 
-}  // namespace leat
+}  // namespace LEAT

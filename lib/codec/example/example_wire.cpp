@@ -2,7 +2,7 @@
 
 #include "codec/excerpt.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 // Messages in pieces are merged as in protobuf: as if one followed the other. If `first` is the
@@ -88,4 +88,4 @@ std::optional<map_entry> take_any_field(std::string_view& features, joined_bytes
   return entry;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

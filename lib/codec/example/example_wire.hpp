@@ -14,7 +14,7 @@
 #include "leat/base/bytes.hpp"
 #include "leat/tensor/dtype.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The kind of a Feature: its list. The numbers are the field numbers of the message.
 enum class feature_kind : std::uint8_t { none = 0, bytes = 1, floats = 2, ints = 3 };
@@ -269,4 +269,4 @@ void read_strings(std::string_view list, Use&& use) {
   for_each_bytes(list, 1, use);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

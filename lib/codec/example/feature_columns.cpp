@@ -7,7 +7,7 @@
 #include "leat/codec/decode_error.hpp"
 #include "tensor/internal/tensor_builder.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 // A column collects the values of all records of a call, with the counts that delimit the records
@@ -275,4 +275,4 @@ parsed_features drop_record_dimension(const parsed_features& batch) {
   return parsed_features(std::move(values));
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

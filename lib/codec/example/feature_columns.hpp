@@ -13,7 +13,7 @@
 #include "codec/example/value_column.hpp"
 #include "leat/codec/example/features.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Identifies the current record for messages.
 struct record_id {
@@ -190,4 +190,4 @@ inline void require_count(const record_id& id, std::string_view key, dtype type,
 /// Returns the value of one record from a batch of one.
 [[nodiscard]] parsed_features drop_record_dimension(const parsed_features& batch);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

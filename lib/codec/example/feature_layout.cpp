@@ -6,7 +6,7 @@
 #include "codec/excerpt.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // ------------------------------------------------------------------------------------------- plan
 
@@ -220,4 +220,4 @@ void feature_lookup::add_features(std::string_view features) {
   });
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

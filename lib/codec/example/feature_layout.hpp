@@ -13,7 +13,7 @@
 #include "leat/codec/example/example_options.hpp"
 #include "leat/codec/example/features.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Checked features, and the slots of the keys that they request from a record.
 class feature_layout {
@@ -109,4 +109,4 @@ class feature_lookup {
   joined_bytes joined_;  // of all records, because the columns refer to them
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -4,7 +4,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 // The kinds of values, by the alternatives of the variant.
@@ -67,4 +67,4 @@ tensor_tuple parsed_features::take() && {
   return tensor_tuple::named(std::move(components));
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -5,7 +5,7 @@
 #include "codec/example/feature_columns.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 // The partitions are nested: the rows of partition p are the items of partition p - 1. add()
@@ -203,4 +203,4 @@ tensor partitioned_column::make_splits(std::span<const std::int64_t> splits) con
   return narrow;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

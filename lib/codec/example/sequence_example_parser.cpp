@@ -11,7 +11,7 @@
 #include "codec/record_count_context.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 using detail::feature_column;
@@ -143,4 +143,4 @@ parsed_sequences sequence_example_parser::parse_one(byte_view record, std::strin
           detail::drop_record_dimension(batch.lengths)};
 }
 
-}  // namespace leat
+}  // namespace LEAT

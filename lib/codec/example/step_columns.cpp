@@ -5,7 +5,7 @@
 
 #include "tensor/internal/tensor_builder.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 // Adds the values of each step, and calls use(id of the step, number of values).
@@ -81,4 +81,4 @@ parsed_features::value ragged_column::take(std::size_t records) {
                        values_.take(prepend_dimensions({count}, {})), int_vector(dense)};
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -12,7 +12,7 @@
 #include "codec/example/value_column.hpp"
 #include "leat/codec/example/features.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // Columns of a SequenceExample's lists of features. Each has
 //   add(id, steps, joined)  adds the next record: its serialized FeatureList, null if it has none.
@@ -54,4 +54,4 @@ class ragged_column {
 
 using step_column = std::variant<row_column, ragged_column>;
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

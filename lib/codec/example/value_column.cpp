@@ -6,7 +6,7 @@
 
 #include "tensor/internal/tensor_builder.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 value_column::value_column(dtype type, std::size_t expected)
     : type_(type), kind_(kind_of(type)), size_(size_of(type)) {
@@ -92,4 +92,4 @@ tensor value_column::take(shape s) {
   return all;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

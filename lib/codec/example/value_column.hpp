@@ -8,7 +8,7 @@
 #include "codec/example/example_wire.hpp"
 #include "leat/tensor/tensor.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Values of one type, float32, int64 or string, which are collected from the lists of Features
 /// until they become a tensor. Until then, strings are views of their source.
@@ -63,4 +63,4 @@ class value_column {
   std::vector<std::string_view> strings_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

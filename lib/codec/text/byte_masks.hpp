@@ -9,10 +9,12 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+#include "leat/base/flavour.hpp"
+
 /// Attribute of functions that may be called only if has_avx2().
 #define LEAT_AVX2 __attribute__((target("avx2,bmi,popcnt")))
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Returns true if this processor can run LEAT_AVX2 functions.
 inline bool has_avx2() noexcept {
@@ -87,6 +89,6 @@ LEAT_AVX2 inline std::uint16_t* write_bits(std::uint16_t* out, std::uint64_t mas
   return end;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "codec/text/byte_masks.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 // Positions of line ends are found for one block at a time and walked afterwards: a loop over the
@@ -90,4 +90,4 @@ std::string_view unterminated_line(std::string_view rest) noexcept {
   return rest;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

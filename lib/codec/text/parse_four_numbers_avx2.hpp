@@ -15,7 +15,7 @@
 
 #if defined(__x86_64__)
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // The shuffle and scale for a decimal point at one of 16 positions, or for none.
 struct point_position {
@@ -180,6 +180,6 @@ template <class Number>
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail
 
 #endif

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <type_traits>
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 bool is_space(char c) noexcept { return c == ' ' || (c >= '\t' && c <= '\r'); }
@@ -111,4 +111,4 @@ parsed parse_number_general(std::string_view text, double& out) noexcept {
   return parse_float(text, out);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

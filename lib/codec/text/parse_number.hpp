@@ -9,7 +9,9 @@
 #include <string_view>
 #include <type_traits>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// The result of parsing a number.
 enum class parsed : unsigned char { ok, no_number, out_of_range };
@@ -129,4 +131,4 @@ template <class Float>
   return parsed::ok;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -13,7 +13,7 @@
 
 #if defined(__x86_64__)
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // Internal linkage: the address is found without a table look-up.
 // At offset 16 - n: a mask of the last n bytes of 16.
@@ -98,6 +98,6 @@ template <class Number>
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail
 
 #endif

@@ -3,7 +3,7 @@
 #include "codec/checksum/raw_crc32c.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 struct portable_crc {
@@ -144,4 +144,4 @@ void append_tfrecord(std::vector<std::byte>& out, byte_view payload) {
   out.insert(out.end(), footer.begin(), footer.end());
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -11,7 +11,7 @@
 #include "leat/base/error.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
 
-namespace leat {
+namespace LEAT {
 
 using detail::load_at;
 using detail::max_file_size;
@@ -244,4 +244,4 @@ tfrecord_scan index_tfrecords(byte_view bytes, std::uint64_t left, tfrecord_inde
   return scan;
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -4,7 +4,7 @@
 
 // Tells the sanitizers that a buffer belongs to the kernel, or is unused.
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// From here on, the buffer of a read must not be accessed, and the buffer of a write not changed.
 void mark_kernel_owned(const file_request& request) noexcept;
@@ -17,4 +17,4 @@ void mark_user_owned(const file_request& request) noexcept;
 void mark_unused(const void* memory, std::size_t size) noexcept;
 void mark_used(const void* memory, std::size_t size) noexcept;
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -9,7 +9,7 @@
 #include "leat/async/loop/internal/event_loop_scheduler.hpp"
 #include "leat/files/file_backend.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Used instead of a negative errno if the thread that waits for streams cannot be started. Its
 /// error code is that of EAGAIN.
@@ -71,4 +71,4 @@ void execute(file_request& request) noexcept;
 [[nodiscard]] std::unique_ptr<file_backend> make_uring_backend(event_loop_scheduler& sched,
                                                                int& refusal);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

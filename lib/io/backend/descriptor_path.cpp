@@ -5,7 +5,7 @@
 
 #include "leat/base/internal/assert.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 constexpr std::string_view descriptor_folder = "/dev/fd/";
@@ -27,4 +27,4 @@ std::optional<int> detail::descriptor_of_path(std::string_view path) noexcept {
   return valid ? std::optional(number) : std::nullopt;
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -18,7 +18,7 @@
 #include "io/backend/backend_support.hpp"
 #include "leat/io/backend/descriptor_path.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 std::int64_t open(const file_request& r) noexcept {
@@ -234,4 +234,4 @@ short poll_events(const file_request& r) noexcept {
   return r.what == file_request::operation::read ? POLLIN : POLLOUT;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

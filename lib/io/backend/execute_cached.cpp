@@ -8,7 +8,7 @@
 
 #include "io/backend/backend_support.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 // Opens a path if all of its parts are in the cache. Returns a negative value for other paths, or
@@ -66,4 +66,4 @@ bool execute_cached(file_request& request) noexcept {
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

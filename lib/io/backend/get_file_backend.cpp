@@ -10,7 +10,7 @@
 #include "leat/async/loop/internal/event_loop_scheduler.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 // The backends of this process's schedulers so far.
@@ -94,4 +94,4 @@ std::string file_backend_reason() {
   return all.threads > 0 ? "threads: requested" : "not chosen yet";
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -5,7 +5,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 // A prefix ends at the end of a name.
@@ -86,4 +86,4 @@ void routing_backend::execute_blocking(file_request& request) noexcept {
 
 int routing_backend::set_direct(int, bool) noexcept { return -EBADF; }
 
-}  // namespace leat
+}  // namespace LEAT

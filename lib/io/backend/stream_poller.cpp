@@ -12,7 +12,7 @@
 #include "io/backend/worker_pool.hpp"
 #include "leat/base/internal/assert.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 // `mutex_` protects waiting_, count_ and the `cancelled` flags of the requests that wait here.
@@ -120,4 +120,4 @@ void stream_poller::work() {
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

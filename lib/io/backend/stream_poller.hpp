@@ -9,7 +9,7 @@
 #include "leat/base/internal/descriptor.hpp"
 #include "leat/files/file_backend.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 class worker_pool;
 
@@ -51,4 +51,4 @@ class stream_poller {
   std::thread thread_;  // last: it uses the rest
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -1,7 +1,7 @@
 #include "io/backend/backend_support.hpp"
 #include "io/backend/worker_pool.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 class thread_backend final : public file_backend {
@@ -26,4 +26,4 @@ class thread_backend final : public file_backend {
 
 std::unique_ptr<file_backend> make_thread_backend() { return std::make_unique<thread_backend>(); }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -15,7 +15,7 @@
 #include "io/backend/worker_pool.hpp"
 #include "leat/base/internal/assert.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 constexpr unsigned entries = 128;  // submitted at once
@@ -323,17 +323,17 @@ std::unique_ptr<file_backend> make_uring_backend(event_loop_scheduler& sched, in
   return backend;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail
 
 #else
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 std::unique_ptr<file_backend> make_uring_backend(event_loop_scheduler&, int& refusal) {
   refusal = ENOSYS;
   return nullptr;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail
 
 #endif

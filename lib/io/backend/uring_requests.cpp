@@ -14,7 +14,7 @@
 
 #include "io/backend/backend_support.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 using op = file_request::operation;
@@ -139,6 +139,6 @@ uring_requests::next_step uring_requests::finish_stream_transfer(file_request& r
   return was_ready && r.result == -EAGAIN ? next_step::ring : next_step::none;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "leat/files/file_backend.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Converts file requests to entries of a ring.
 class uring_requests {
@@ -35,4 +35,4 @@ class uring_requests {
   std::bitset<IORING_OP_LAST> known_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -11,7 +11,7 @@
 #include "io/backend/backend_support.hpp"
 #include "leat/base/internal/assert.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 // The lock of worker_threads protects waiting_ and poller_. A request belongs to the pool from
@@ -108,4 +108,4 @@ void worker_pool::execute_next(lock_type& lock) noexcept {
   lock.lock();
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -7,7 +7,7 @@
 #include "io/backend/stream_poller.hpp"
 #include "leat/files/file_backend.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The worker threads of the process, which are started as needed. They take requests in order of
 /// arrival, execute them with plain system calls and then post them to their schedulers.
@@ -47,4 +47,4 @@ class worker_pool final : public worker_threads {
   std::unique_ptr<stream_poller> poller_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -7,7 +7,7 @@
 #include "leat/base/internal/assert.hpp"
 #include "leat/io/backend/get_file_backend.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 // The steps of a durable replacement, in this order: write to the partial name, sync, close,
@@ -113,4 +113,4 @@ task<void> sync_parent_directory(std::string path) {
   co_await sync_directory(std::move(directory));
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

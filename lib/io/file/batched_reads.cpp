@@ -7,7 +7,7 @@
 #include "leat/async/scheduler/scheduler.hpp"
 #include "leat/base/internal/assert.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // A slot is in one of three states:
 //
@@ -192,4 +192,4 @@ void batched_reads::cancel_all() noexcept {
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -11,7 +11,7 @@
 #include "leat/io/file/detail/read_wait.hpp"
 #include "leat/io/file/file.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Ranges of files that are read into one block of memory. One task may wait for all of them.
 struct range_batch : awaited_read {
@@ -83,4 +83,4 @@ class batched_reads : public std::enable_shared_from_this<batched_reads> {
   std::size_t held_ = 0;       // slots
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -16,7 +16,7 @@
 #include "leat/io/backend/get_file_backend.hpp"
 #include "leat/io/file/internal/atomic_file.hpp"
 
-namespace leat {
+namespace LEAT {
 
 // ---------------------------------------------------------------------------------- one request
 
@@ -432,4 +432,4 @@ task<void> sync_directory(std::string path) {
   if (r < 0) detail::throw_file_error(r, path, "cannot sync");
 }
 
-}  // namespace leat
+}  // namespace LEAT

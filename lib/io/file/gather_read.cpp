@@ -7,7 +7,7 @@
 
 #include "io/file/open_file_cache.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // The slots are part of the operation, which is in the frame of the waiting task, and the kernel
 // writes to the memory of their ranges. So the operation ends only when under_way_ is 0: an error
@@ -127,4 +127,4 @@ cached_ranges gather_cached(std::span<const file_range> ranges, open_file_cache*
   return done;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

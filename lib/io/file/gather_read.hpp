@@ -10,7 +10,7 @@
 #include "leat/async/wait_operation.hpp"
 #include "leat/io/file/file.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 class open_file_cache;
 
@@ -87,4 +87,4 @@ struct cached_ranges {
 [[nodiscard]] cached_ranges gather_cached(std::span<const file_range> ranges,
                                           open_file_cache* files = nullptr) noexcept;
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -11,7 +11,7 @@
 #include "leat/base/error.hpp"
 #include "leat/io/file/file.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 constexpr std::string_view special = "*?[\\";
@@ -222,4 +222,4 @@ task<std::vector<std::string>> match_files(option_list<std::string> patterns,
   co_return all;
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <utility>
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 bool has_stable_inodes(const struct statfs& file_system) noexcept {
   switch (static_cast<std::uint32_t>(file_system.f_type)) {
@@ -162,4 +162,4 @@ std::int64_t open_file_cache::end_open(std::size_t n, std::int64_t result) noexc
   return adopt(n, result, states_[n].found);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

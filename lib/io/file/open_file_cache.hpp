@@ -13,7 +13,7 @@
 #include "leat/async/task.hpp"
 #include "leat/io/file/file.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// A file, and its state when it was first opened.
 struct file_at_open {
@@ -106,4 +106,4 @@ class open_file_cache {
       0;  // in open_: position of a cyclic search that closes files not used since the last pass
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

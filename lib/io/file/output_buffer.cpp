@@ -4,7 +4,7 @@
 
 #include "leat/async/internal/yield_turn.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 // Bytes of input that are compressed without a pause: some milliseconds of work.
@@ -66,4 +66,4 @@ task<void> output_buffer::put_output(file& to) {
   output_size_ = 0;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -7,7 +7,7 @@
 #include "leat/base/error.hpp"
 #include "leat/io/file/file.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 const wait_operation::kind read_wait::read_kind{"read", &read_wait::cancel, &read_wait::describe};
 
@@ -40,4 +40,4 @@ void read_wait::describe(const wait_operation& w, std::ostream& out) {
   out << "'" << self.path_ << "'" << offset_text(self.offset_);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -25,7 +25,7 @@
 // In a redistributed epoch (`parts_`), the order positions count through the parts. Each part
 // refers to the order of its own epoch, as it was for the number of ranks at that time.
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 std::vector<std::uint64_t> first_global_indexes(std::span<const std::uint64_t> records_of_files) {
@@ -249,4 +249,4 @@ epoch_order::entry epoch_order::at(std::uint64_t position) const noexcept {
   return e;
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -7,7 +7,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 // Neighbours share a range up to this size.
@@ -66,4 +66,4 @@ aligned_bytes reuse_or_allocate(std::uint64_t size, aligned_bytes available) {
   return aligned_bytes(static_cast<std::size_t>(size));
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -12,7 +12,7 @@
 #include "leat/base/internal/aligned_bytes.hpp"
 #include "leat/codec/tfrecord/tfrecord.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The frame of a requested record.
 struct record_frame {
@@ -55,4 +55,4 @@ void assign_memory(std::span<file_range> ranges, std::byte* memory) noexcept;
 /// Errors: std::bad_alloc.
 [[nodiscard]] aligned_bytes reuse_or_allocate(std::uint64_t size, aligned_bytes available);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

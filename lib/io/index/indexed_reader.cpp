@@ -26,7 +26,7 @@
 // fails, drops all blocks: they are planned again from `next_`. So an error changes no order, and a
 // caller that reads again continues at the same record.
 
-namespace leat {
+namespace LEAT {
 
 // Records that are read in one batch, in the order of their epoch.
 struct indexed_reader::block : detail::range_batch {
@@ -356,4 +356,4 @@ task<void> indexed_reader::deliver_reports(std::vector<corruption_report> report
   }
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -11,7 +11,7 @@
 #include "leat/base/random.hpp"
 #include "leat/io/index/indexed_reader.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace {
 
@@ -245,4 +245,4 @@ void indexed_reader::check_state(const indexed_reader_state& s) const {
   }
 }
 
-}  // namespace leat
+}  // namespace LEAT

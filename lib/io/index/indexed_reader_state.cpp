@@ -8,7 +8,7 @@
 #include "leat/base/error.hpp"
 #include "leat/io/index/internal/epoch_limits.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 // The numbers of a state, by the numbers of their fields.
@@ -177,4 +177,4 @@ indexed_reader_state indexed_reader_state::from_bytes(std::string_view bytes,
   return s;
 }
 
-}  // namespace leat
+}  // namespace LEAT

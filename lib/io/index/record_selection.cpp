@@ -4,7 +4,7 @@
 
 #include "leat/base/internal/assert.hpp"
 
-namespace leat {
+namespace LEAT {
 
 record_selection record_selection::slice(std::size_t first, std::size_t count) const {
   LEAT_ASSERT(first <= size() && count <= size() - first,
@@ -19,4 +19,4 @@ record_selection record_selection::slice(std::size_t first, std::size_t count) c
   return part;
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -11,7 +11,7 @@
 #include "leat/io/index/indexed_reader_state.hpp"
 #include "leat/io/index/internal/epoch_limits.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 // For each epoch, from that of the slowest rank to that of the farthest, reshard() collects the
@@ -211,4 +211,4 @@ indexed_reader_state indexed_reader_state::reshard(std::span<const indexed_reade
   return left;
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -5,7 +5,7 @@
 #include "leat/io/file/file.hpp"
 #include "leat/io/index/tfrecord_index_file.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 task<void> sidecar_index::finish(std::string data, std::string path) {
   if (finished_) co_return;
@@ -26,4 +26,4 @@ task<void> sidecar_index::finish(std::string data, std::string path) {
   builder_ = {};
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -13,7 +13,7 @@
 #include "leat/io/index/tfrecord_index_file.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 
-namespace leat {
+namespace LEAT {
 
 void tfrecord_file::check_options(const tfrecord_file_options& options, const std::string& path) {
   constexpr std::size_t max_depth = 1024;
@@ -268,4 +268,4 @@ task<void> tfrecord_file::check(std::span<const requested_record> all, std::byte
   }
 }
 
-}  // namespace leat
+}  // namespace LEAT

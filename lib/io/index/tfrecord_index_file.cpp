@@ -16,7 +16,7 @@
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/io/stream/detail/read_ahead.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 // ---------------------------------------------------------------------------------------- building
@@ -338,4 +338,4 @@ task<tfrecord_index> load_or_build_tfrecord_index(std::string path, std::string 
   co_return index;
 }
 
-}  // namespace leat
+}  // namespace LEAT

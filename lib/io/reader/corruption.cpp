@@ -1,6 +1,6 @@
 #include "leat/io/reader/corruption.hpp"
 
-namespace leat {
+namespace LEAT {
 
 corruption_report detail::make_file_report(std::string_view path, const std::exception_ptr& error) {
   corruption_report report;
@@ -31,4 +31,4 @@ std::string detail::too_long_hint(std::uint64_t offset) {
          " is above the limit corruption_options::max_held: the search continues inside it";
 }
 
-}  // namespace leat
+}  // namespace LEAT

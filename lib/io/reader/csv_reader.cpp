@@ -8,7 +8,7 @@
 #include "codec/csv/internal/csv_text.hpp"
 #include "io/reader/record_reader_definitions.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace detail {
 namespace {
 
@@ -142,4 +142,4 @@ std::string csv_framing::key(const record_position& p) {
 
 template class basic_record_reader<detail::csv_framing>;
 
-}  // namespace leat
+}  // namespace LEAT

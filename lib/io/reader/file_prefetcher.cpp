@@ -8,7 +8,7 @@
 #include "leat/base/internal/assert.hpp"
 #include "leat/io/backend/get_file_backend.hpp"
 
-namespace leat {
+namespace LEAT {
 
 file_prefetcher::file_prefetcher(source paths, const file_prefetcher_options& options)
     : source_(std::move(paths)), shared_(std::make_shared<shared>(options)) {}
@@ -143,4 +143,4 @@ task<bool> file_prefetcher::next(loaded_file& out, std::source_location where) {
   co_return true;
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -2,7 +2,7 @@
 
 #include "io/reader/record_reader_definitions.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace detail {
 namespace {
 
@@ -80,4 +80,4 @@ std::string fixed_length_framing::key(const record_position& p) {
 
 template class basic_record_reader<detail::fixed_length_framing>;
 
-}  // namespace leat
+}  // namespace LEAT

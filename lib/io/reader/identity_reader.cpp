@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace leat {
+namespace LEAT {
 
 task<std::unique_ptr<identity_reader>> identity_reader::open(std::string path, options_type,
                                                              std::source_location) {
@@ -19,4 +19,4 @@ task<bool> identity_reader::read_batch(batch_type& batch, std::source_location) 
   co_return true;
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -6,7 +6,7 @@
 #include "codec/text/internal/line_splitter.hpp"
 #include "io/reader/record_reader_definitions.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace detail {
 
 line_framing::line_framing(const options& o, std::string_view path) : options_(o) {
@@ -99,4 +99,4 @@ std::string line_framing::key(const record_position& p) {
 
 template class basic_record_reader<detail::line_framing>;
 
-}  // namespace leat
+}  // namespace LEAT

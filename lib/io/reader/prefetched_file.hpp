@@ -17,7 +17,7 @@
 #include "leat/io/file/detail/read_wait.hpp"
 #include "leat/io/reader/file_prefetcher.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace detail {
 
 inline constexpr std::size_t max_prefetch_depth = 4096;
@@ -385,4 +385,4 @@ inline bool file_prefetcher::shared::postpone_waiting() noexcept {
   return any;
 }
 
-}  // namespace leat
+}  // namespace LEAT

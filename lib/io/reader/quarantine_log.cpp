@@ -7,7 +7,7 @@
 #include "base/text/json_writer.hpp"
 #include "leat/base/bytes.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 std::string line_of(const corruption_report& r) {
@@ -63,4 +63,4 @@ task<void> quarantine_log::add(const corruption_report& report) {
   }
 }
 
-}  // namespace leat
+}  // namespace LEAT

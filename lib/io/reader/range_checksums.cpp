@@ -4,7 +4,7 @@
 
 #include "leat/codec/checksum/crc32c.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 // states_[i] is the state after i blocks from first_ on, of a checksum that began with 0 at first_
@@ -91,4 +91,4 @@ std::uint32_t range_checksums::of(byte_view head, byte_view tail, std::uint64_t 
   return ~go_through(state, tail);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

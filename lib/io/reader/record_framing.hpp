@@ -18,7 +18,7 @@
 #include "leat/io/stream/detail/framing_types.hpp"
 #include "leat/io/stream/internal/decompressed_stream.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// How records lie in a stream of bytes, for basic_record_reader. The views that find()
 /// appends refer to its input.
@@ -102,4 +102,4 @@ inline constexpr bool is_incomplete_framing =
     (requires { F::record_start_size; } && !framing_with_record_start<F>) ||
     (requires { &F::contradicts; } && !framing_with_candidates<F>);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -13,7 +13,7 @@
 #include "leat/io/reader/quarantine_log.hpp"
 #include "leat/io/reader/record_reader.hpp"
 
-namespace leat {
+namespace LEAT {
 
 // The last `unread_` bytes of the view are not consumed, and offset_ is the offset of the first of
 // them. The next record begins `to_skip_` bytes after that, which may be after the view: skip()
@@ -378,4 +378,4 @@ task<void> basic_record_reader<F>::deliver_report_before_batch() {
   }
 }
 
-}  // namespace leat
+}  // namespace LEAT

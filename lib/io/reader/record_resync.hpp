@@ -11,7 +11,7 @@
 #include "io/reader/record_framing.hpp"
 #include "leat/io/reader/record_reader.hpp"
 
-namespace leat {
+namespace LEAT {
 
 // A search finds headers that are only candidates: such bytes may also be within a corrupt record.
 // A candidate is accepted unless its payload contradicts it. is_contradicted() checks it in view;
@@ -154,4 +154,4 @@ void basic_record_reader<F>::end_search(std::uint64_t offset) {
   search_.reset();
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -8,7 +8,7 @@
 #include "leat/async/internal/yield_turn.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace detail {
 namespace {
 
@@ -197,4 +197,4 @@ std::string tfrecord_framing::key(const record_position& p) {
 
 template class basic_record_reader<detail::tfrecord_framing>;
 
-}  // namespace leat
+}  // namespace LEAT

@@ -2,7 +2,7 @@
 
 #include "io/reader/record_reader_definitions.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace detail {
 
 whole_file_framing::whole_file_framing(const options& o, std::string_view path) : options_(o) {
@@ -54,4 +54,4 @@ std::string whole_file_framing::key(const record_position& p) { return std::stri
 
 template class basic_record_reader<detail::whole_file_framing>;
 
-}  // namespace leat
+}  // namespace LEAT

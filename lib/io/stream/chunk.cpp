@@ -6,7 +6,7 @@
 #include "base/internal/huge_page.hpp"
 #include "files/internal/buffer_ownership.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 // The arena of a pool consists of `count` pieces, each [ headroom | body ] with a size that is a
@@ -113,4 +113,4 @@ void chunk_pool::close() noexcept {
   if (last) delete this;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -8,7 +8,7 @@
 #include "leat/async/internal/yield_turn.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 // A compressed stream has two views: that of source_, of the compressed bytes, and decoding::view,
@@ -197,4 +197,4 @@ std::uint64_t decompressed_stream::seek(std::uint64_t offset) {
   return 0;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

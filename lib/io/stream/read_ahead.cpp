@@ -8,7 +8,7 @@
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 // `under_way_` has the chunks that were requested and are not in view yet, in the order of the
@@ -279,4 +279,4 @@ void read_ahead::seek(std::uint64_t offset) noexcept {
   ended_ = false;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

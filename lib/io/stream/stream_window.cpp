@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // The view, data_ and size_, lies in one chunk, current_, begins in its headroom or its body, and
 // ends at offset end_ of the stream. Its last `carried` bytes, usually an incomplete record, stay
@@ -92,4 +92,4 @@ void stream_window::restart(std::uint64_t offset) noexcept {
   fresh_ = 0;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

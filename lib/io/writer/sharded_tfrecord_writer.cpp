@@ -8,7 +8,7 @@
 #include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/io/index/tfrecord_index_file.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 // The first `finished_` shards are complete on the device and have no buffers. With a fixed number
@@ -204,4 +204,4 @@ std::vector<std::string> sharded_tfrecord_writer::paths() const {
   return all;
 }
 
-}  // namespace leat
+}  // namespace LEAT

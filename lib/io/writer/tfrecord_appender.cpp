@@ -15,7 +15,7 @@
 #include "leat/io/index/tfrecord_index_file.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 // The order of the steps makes an append undoable after a crash at any point:
@@ -279,4 +279,4 @@ task<bool> roll_back_append(std::string path) {
   co_return true;
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -8,7 +8,7 @@
 #include "leat/io/index/detail/sidecar_index.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Throws invalid_argument, with `path`, for a buffer of fewer than `least` bytes or of too many.
 void check_size(std::size_t value, std::size_t least, const char* option, const std::string& path);
@@ -20,4 +20,4 @@ void check(const tfrecord_writer_options& options, const std::string& path);
 /// sidecar_index::add(); std::bad_alloc. After an error nothing was added.
 void append_record(output_buffer& to, std::optional<sidecar_index>& index, byte_view payload);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -7,7 +7,7 @@
 #include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/io/index/tfrecord_index_file.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 constexpr std::size_t max_buffer_size = std::size_t{1} << 30;
@@ -109,4 +109,4 @@ task<void> tfrecord_writer::commit() {
   if (index_) index_->release();
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -1,6 +1,6 @@
 #include "leat/pipeline/element/detail/any_block.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 any_block_recycler::any_block_recycler(std::size_t most) { blocks_.reserve(most); }
 
@@ -19,4 +19,4 @@ void any_block_recycler::give_back(std::unique_ptr<any_block> block) noexcept {
   if (blocks_.size() < blocks_.capacity()) blocks_.push_back(std::move(block));
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -6,7 +6,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 memory_use::memory_use(std::size_t limit, std::string owner)
     : limit_(limit), owner_(std::move(owner)) {}
@@ -33,4 +33,4 @@ void memory_use::require(const std::string& stage, std::size_t bytes) {
                     parts + "): raise it, or reduce the buffer, the batch size or the readers");
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

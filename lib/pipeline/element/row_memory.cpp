@@ -6,7 +6,7 @@
 
 #include "base/internal/huge_page.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // From the heap, which may have free memory that was in use before: then there is no page fault.
 void row_memory::begin_slab() {
@@ -25,4 +25,4 @@ void row_memory::begin_slab() {
   left_ = size - sizeof(slab);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -2,7 +2,7 @@
 
 #include <typeinfo>
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 const decode_error* find_error_without_position(const std::exception_ptr& error) {
   try {
@@ -18,4 +18,4 @@ std::exception_ptr add_position(const decode_error& e, const std::string& positi
   return std::make_exception_ptr(e.at(position));
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -11,7 +11,7 @@
 #include "leat/pipeline/metrics/stage_fullness.hpp"
 #include "leat/queue/queue_fullness.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 // ------------------------------------------------------------------------------------ the format
@@ -202,4 +202,4 @@ std::string prometheus_text(std::span<const stage_metrics* const> stages,
   return text;
 }
 
-}  // namespace leat
+}  // namespace LEAT

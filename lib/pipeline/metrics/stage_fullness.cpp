@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-namespace leat {
+namespace LEAT {
 
 std::optional<fullness> stage_fullness(const stage_metrics& stage) {
   if (stage.capacity() == 0) return std::nullopt;
@@ -11,4 +11,4 @@ std::optional<fullness> stage_fullness(const stage_metrics& stage) {
                         {.size = size, .capacity = static_cast<std::size_t>(stage.capacity())});
 }
 
-}  // namespace leat
+}  // namespace LEAT

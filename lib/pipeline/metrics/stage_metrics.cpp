@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 constexpr double half = 0.5;
@@ -172,4 +172,4 @@ std::string describe_bottleneck(std::span<const stage_metrics* const> stages, du
   return single_bottleneck(all, static_cast<std::size_t>(busiest - all.begin()));
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -10,7 +10,7 @@
 #include "pipeline/plan/join_stages.hpp"
 #include "pipeline/plan/plan_decoder.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace detail {
 
 /// Turns the batches of a stage into elements of one type, one by one. It has no metrics and no
@@ -157,4 +157,4 @@ planned_pipeline build_pipeline(const pipeline_plan& plan) {
   return detail::join_stages(plan);
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -9,7 +9,7 @@
 #include "pipeline/plan/join_stages.hpp"
 #include "pipeline/plan/plan_decoder.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 // The checks of one stage. A decoder that does not fit the stages before it is not created.
@@ -123,4 +123,4 @@ std::vector<plan_error> find_plan_errors(const pipeline_plan& plan) {
   return found;
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -4,7 +4,7 @@
 
 #include "leat/pipeline/plan/build_pipeline.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Returns the contradictions between the stages of a plan, and what decoders reject.
 [[nodiscard]] std::vector<plan_error> check_stages(const pipeline_plan& plan);
@@ -13,4 +13,4 @@ namespace leat::detail {
 /// read_indexed() and the functions of pipeline reject.
 [[nodiscard]] planned_pipeline join_stages(const pipeline_plan& plan);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

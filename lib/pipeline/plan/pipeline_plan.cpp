@@ -7,7 +7,7 @@
 #include "leat/base/error.hpp"
 #include "pipeline/plan/plan_decoder.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 using form = planned_column::form;
@@ -154,4 +154,4 @@ std::size_t pipeline_plan::workers() const noexcept {
   return sum;
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -13,7 +13,7 @@
 #include "leat/codec/example/example_parser.hpp"
 #include "leat/codec/example/sequence_example_parser.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 using planned_columns = std::vector<planned_batch::column>;
@@ -124,4 +124,4 @@ std::string title_of_stage(const pipeline_plan& plan, std::size_t part) {
          std::string(plan_stage_kinds[plan.stages[part - 1].index()]) + "'";
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

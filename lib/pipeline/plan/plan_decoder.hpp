@@ -12,7 +12,7 @@
 #include "leat/pipeline/plan/pipeline_plan.hpp"
 #include "leat/pipeline/plan/planned_batch.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The suffix of a column that contains the number of steps.
 inline constexpr std::string_view length_suffix = ".length";
@@ -36,4 +36,4 @@ concept decoder_stage = requires(const Stage& stage) { make_decoder(stage); };
 /// Returns "stage 2 of kind 'batch'", for messages; `part` is that of a plan_error.
 [[nodiscard]] std::string title_of_stage(const pipeline_plan& plan, std::size_t part);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

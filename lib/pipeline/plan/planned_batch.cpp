@@ -2,7 +2,7 @@
 
 #include "leat/io/reader/record_batch.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 std::size_t value_bytes(const tensor& t) noexcept { return t.byte_size(); }
@@ -60,4 +60,4 @@ std::string planned_batch::position_text(std::size_t i) const {
                : format_record_position(std::get<owned_record_batch>(content_).position(i));
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -11,7 +11,7 @@
 #include "leat/pipeline/plan/build_pipeline.hpp"
 #include "pipeline/plan/plan_decoder.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 std::size_t& skipped(csv_reader_options& how) { return how.skip_header_records; }
@@ -93,4 +93,4 @@ task<void> read_headers(pipeline_plan& plan) {
   }
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -10,7 +10,7 @@
 #include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/pipeline/plan/pipeline_plan.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 constexpr std::array<std::string_view, 3> tfrecord_suffixes{".tfrecord", ".tfrecords", ".tfr"};
@@ -43,4 +43,4 @@ static_assert(is_source_of<record_format::tfrecord, file_source<tfrecord_reader>
 
 std::span<const record_format_info> record_formats() noexcept { return formats; }
 
-}  // namespace leat
+}  // namespace LEAT

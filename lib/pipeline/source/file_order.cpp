@@ -11,7 +11,7 @@
 // begins. A file of that list that another rank had begun has its position; all others begin at
 // their first record.
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 // The first elements of all lists, then the second ones, and so on. Returns every world_size-th of
@@ -92,4 +92,4 @@ assigned_files assign_share(const std::vector<assigned_files>& left, world_rank 
   return mine;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

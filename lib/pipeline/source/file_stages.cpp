@@ -1,6 +1,6 @@
 #include "leat/pipeline/source/detail/make_file_stage.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 template std::unique_ptr<stage<record_batch>> make_file_stage(stage_metrics&,
                                                               file_source<csv_reader>);
@@ -11,4 +11,4 @@ template std::unique_ptr<stage<record_batch>> make_file_stage(stage_metrics&,
 template std::unique_ptr<stage<record_batch>> make_file_stage(stage_metrics&,
                                                               file_source<tfrecord_reader>);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

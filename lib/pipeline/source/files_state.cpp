@@ -4,7 +4,7 @@
 #include "pipeline/source/version_fields.hpp"
 #include "pipeline/state/state_fields.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 constexpr field_tag files_tag = 5;  // of the stage
@@ -145,4 +145,4 @@ void require_one_seed(const std::vector<std::optional<std::uint64_t>>& seeds) {
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -7,7 +7,7 @@
 #include "pipeline/source/version_fields.hpp"
 #include "pipeline/state/state_fields.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 namespace indexed_field {  // of the stage
@@ -69,4 +69,4 @@ void indexed_state::merge(const std::vector<const stage_state*>& ranks, rank_sha
   versions = (*open)->versions;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

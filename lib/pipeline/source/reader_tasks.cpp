@@ -1,9 +1,9 @@
 #include "leat/pipeline/source/detail/reader_tasks.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 std::function<void(const corruption_report&)> append_to(std::vector<corruption_report>& reports) {
   return [&reports](const corruption_report& r) { reports.push_back(r); };
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -8,7 +8,7 @@
 #include "leat/io/backend/descriptor_path.hpp"
 #include "leat/pipeline/state/detail/stage_state.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 const std::string* find_descriptor_path(const std::vector<std::string>& files) noexcept {
   const auto found = std::ranges::find_if(
@@ -64,4 +64,4 @@ task<void> saved_file_versions::require(const std::vector<saved_file_version>& s
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -1,6 +1,6 @@
 #include "pipeline/source/version_fields.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 namespace versions_field {
@@ -40,4 +40,4 @@ void read_versions(state_reader& from, std::vector<saved_file_version>& all) {
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

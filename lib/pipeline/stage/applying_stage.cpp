@@ -3,7 +3,7 @@
 #include "leat/pipeline/state/detail/state_defect.hpp"
 #include "pipeline/state/state_fields.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 constexpr field_tag skipped_tag = 4, begun_tag = 12;  // of the stage
@@ -75,4 +75,4 @@ void flat_map_state::number_batches(batch_numbers& wanted, bool of_batches) {
   for (begun_element& b : begun) wanted.renumber(b.what);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -3,7 +3,7 @@
 #include "leat/pipeline/state/detail/state_defect.hpp"
 #include "pipeline/state/state_fields.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 constexpr field_tag batch_tag = 13;  // of the stage, once for each batch
@@ -69,4 +69,4 @@ void batch_state::number_batches(batch_numbers& wanted, bool of_batches) {
   wanted = std::move(input_batches);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // Invariant: `held_` is the buffer now, and `steps_` has what each step since the oldest position
 // has overwritten. A step that replaced an element put the new one into the same slot. A step that
@@ -25,4 +25,4 @@ std::vector<origin> buffer_origins::at(const mark& then) const {
   return held;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

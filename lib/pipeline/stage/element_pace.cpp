@@ -6,7 +6,7 @@
 #include "leat/async/internal/yield_turn.hpp"
 #include "leat/async/scheduler/scheduler.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // The number of elements between two reads doubles up to 64 while the reads are less than a
 // millisecond apart. After a longer time, the clock is read after each element until elements are
@@ -21,4 +21,4 @@ bool element_pace::read_clock() noexcept {
   return is_turn_long(now);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

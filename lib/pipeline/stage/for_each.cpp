@@ -1,6 +1,6 @@
 #include "leat/pipeline/stage/detail/for_each.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 observed_steps::observed_steps(pipeline_context& context) noexcept
     : context_(context), observer_(context.observer()) {
@@ -15,4 +15,4 @@ observed_steps::~observed_steps() {
 
 task<void> observed_steps::wait() { return observer_->wait(in_step_); }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -1,6 +1,6 @@
 #include "leat/pipeline/stage/detail/make_stage.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 template stage_ptr<owned_line_batch> make_shuffle_stage(stage_ptr<line_batch>&&, stage_metrics&,
                                                         memory_use&, std::size_t,
@@ -24,4 +24,4 @@ template stage_ptr<std::vector<owned_line_batch>> make_shuffle_stage(
     stage_ptr<std::vector<owned_line_batch>>&&, stage_metrics&, memory_use&, std::size_t,
     std::optional<std::uint64_t>);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

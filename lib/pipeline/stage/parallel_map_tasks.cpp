@@ -6,7 +6,7 @@
 #include "leat/async/scheduler/scheduler.hpp"
 #include "leat/pipeline/stage/detail/stage.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // Blocks of the input pass through lanes, each of which is a queue `in`, workers, and a queue
 // `out`. If the order is deterministic, each worker has a lane of its own. distribute() fills the
@@ -122,4 +122,4 @@ task<std::optional<parallel_map_tasks::block_ptr>> parallel_map_tasks::pop(lane&
   co_return co_await l.in.pop();
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -14,7 +14,7 @@
 #include "leat/io/index/tfrecord_index_file.hpp"
 #include "leat/pipeline/stage/detail/any_stage.hpp"
 
-namespace leat {
+namespace LEAT {
 
 std::vector<scheduler*> schedulers_of(const runtime& rt) {
   std::vector<scheduler*> all;
@@ -281,4 +281,4 @@ void pipeline_context::abandon_on_other_scheduler() noexcept {
 }
 
 }  // namespace detail
-}  // namespace leat
+}  // namespace LEAT

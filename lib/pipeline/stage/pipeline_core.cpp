@@ -8,7 +8,7 @@
 #include "leat/async/internal/yield_turn.hpp"
 #include "leat/async/scheduler/scheduler.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // A pipeline that has started ends by end(): at the end of the input, after an error, or by stop().
 // The exception is its destruction while it runs: see pipeline_context::abandon(). end() joins the
@@ -142,4 +142,4 @@ std::string pipeline_core::state() const {
   return stages_to_bytes(saved);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

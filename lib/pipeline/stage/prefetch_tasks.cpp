@@ -7,7 +7,7 @@
 #include "leat/async/scheduler/scheduler.hpp"
 #include "leat/pipeline/stage/detail/stage.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 prefetch_tasks::prefetch_tasks(prefetched_input& input, stage_metrics& metrics, std::size_t blocks,
                                bool on_worker)
@@ -73,4 +73,4 @@ task<void> prefetch_tasks::fill() {
   end_queue(queue_, error);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -1,6 +1,6 @@
 #include "leat/pipeline/stage/detail/prefetch_throttle.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // A stage without a block may always request one. A stage that has one waits until the memory
 // budget has space for the largest block so far. It is resumed when one of its own blocks leaves,
@@ -57,4 +57,4 @@ void prefetch_throttle::grow(std::size_t bytes) {
   if (first) freed_.release();  // wakes a task that waited for this size
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -1,6 +1,6 @@
 #include "leat/pipeline/stage/detail/make_stage.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 template stage_ptr<owned_record_batch> make_shuffle_stage(stage_ptr<record_batch>&&, stage_metrics&,
                                                           memory_use&, std::size_t,
@@ -41,4 +41,4 @@ make_parallel_map_stage<arity::one, std::vector<owned_record_batch>, tensor_tupl
 template stage_ptr<std::vector<tensor_tuple>> make_prefetch_stage(
     stage_ptr<std::vector<tensor_tuple>>&&, stage_metrics&, std::size_t, bool);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

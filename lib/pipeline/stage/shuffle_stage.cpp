@@ -5,7 +5,7 @@
 #include "leat/pipeline/state/detail/state_defect.hpp"
 #include "pipeline/state/state_fields.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 constexpr field_tag buffer_tag = 6;  // of the stage
@@ -59,4 +59,4 @@ void shuffle_state::merge(const std::vector<const stage_state*>& ranks, rank_sha
   seed = static_cast<const shuffle_state&>(*ranks[share.here.rank % ranks.size()]).seed;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

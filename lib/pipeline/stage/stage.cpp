@@ -5,7 +5,7 @@
 
 #include "leat/async/internal/yield_turn.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 block_position any_stage::save(block_position before, batch_numbers&, std::string&) const {
   return before;
@@ -32,4 +32,4 @@ void end_queue(queue_base& queue, const std::exception_ptr& error) noexcept {
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

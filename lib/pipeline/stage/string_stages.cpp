@@ -1,6 +1,6 @@
 #include "leat/pipeline/stage/detail/make_stage.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 template stage_ptr<std::vector<std::string>> make_map_stage<arity::one, record_batch, std::string>(
     stage_ptr<record_batch>&&, stage_metrics&, block_function_ptr<record_batch, std::string>);
@@ -30,4 +30,4 @@ template stage_ptr<std::vector<std::string>> make_prefetch_stage(
 template stage_ptr<std::vector<std::vector<std::string>>> make_prefetch_stage(
     stage_ptr<std::vector<std::vector<std::string>>>&&, stage_metrics&, std::size_t, bool);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -2,7 +2,7 @@
 
 #include "leat/pipeline/state/detail/state_defect.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 void batch_numbers::renumber(origin& of_batch) {
   const auto [at, is_new] = indexes_.try_emplace(of_batch.index, numbers_.size());
@@ -13,4 +13,4 @@ void batch_numbers::renumber(origin& of_batch) {
   of_batch.index = at->second;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

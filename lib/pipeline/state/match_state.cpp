@@ -16,7 +16,7 @@
 // would write the same bytes again. A batch that a stage refers to is in the state of the last
 // batch() before it, and no other batch is in a state.
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 std::string named(std::string_view pipeline) { return "pipeline '" + std::string(pipeline) + "'"; }
@@ -183,4 +183,4 @@ stage_states reshard_states(const std::vector<std::string>& all,
   return merged;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -13,7 +13,7 @@
 // a wrong one costs a binary search. Requests are removed by drop_delivered() alone, so their
 // indexes stay valid while a stage delivers.
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 // Sorts slots by a column of the origins that they request. The sort is stable. It is a radix sort,
@@ -82,4 +82,4 @@ void replay_requests::drop_delivered() noexcept {
   next_ = 0;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -18,7 +18,7 @@
 // checks this for its own bytes, see match_state.cpp. A state that was read and written again is
 // therefore unchanged, and two states are equal if their bytes are.
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 constexpr std::uint64_t state_version = 1;
@@ -136,4 +136,4 @@ std::vector<saved_stage> stages_from_bytes(std::string_view bytes, std::string_v
   return stages;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

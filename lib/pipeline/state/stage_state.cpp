@@ -6,7 +6,7 @@
 #include "base/internal/error_text.hpp"
 #include "pipeline/state/state_fields.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 void stage_state::read(std::string_view own, const std::vector<setting>&) {
   if (!own.empty()) throw_unknown_field();
@@ -51,4 +51,4 @@ void throw_record_error(const std::string& path, const origin& record) {
                     " no longer exists, but is needed to restore a state");
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -2,7 +2,7 @@
 
 #include "leat/pipeline/state/detail/state_defect.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 namespace origins_field {
@@ -52,4 +52,4 @@ void read_origins(state_reader& from, std::vector<origin>& all) {
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -15,7 +15,7 @@
 // The fields of a saved state: messages in the wire format of protobuf. A field that is not known
 // is an error, because to ignore it would silently restore another position.
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 using state_writer = protozero::pbf_writer;
 using state_reader = protozero::pbf_reader;
@@ -64,4 +64,4 @@ void write_origins(state_writer& to, const std::vector<origin>& all);
 /// Reads one of these fields.
 void read_origins(state_reader& from, std::vector<origin>& all);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -14,7 +14,7 @@
 #include "sim/file_system/operation_names.hpp"
 #include "sim/file_system/path_names.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 namespace {
 
 using op = file_request::operation;
@@ -496,4 +496,4 @@ void file_system::apply_fault(const file_request& r, fault f) {
   apply_change({{{path, fresh}}});
 }
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

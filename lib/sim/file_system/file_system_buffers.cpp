@@ -8,7 +8,7 @@
 #include "leat/sim/file_system/file_system.hpp"
 #include "sim/file_system/operation_names.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 namespace {
 
 constexpr std::byte fill_byte{0xA5};  // in a buffer that is the target of a read
@@ -51,4 +51,4 @@ void file_system::check_buffer(const pending& p) const {
              " was changed during the operation");
 }
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

@@ -10,7 +10,7 @@
 #include "leat/sim/file_system/file_system.hpp"
 #include "sim/file_system/path_names.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 namespace {
 
 // Compares the length that both sides have.
@@ -108,4 +108,4 @@ void file_system::restart() {
   crashed_ = false;
 }
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

@@ -5,7 +5,7 @@
 
 #include "leat/sim/file_system/file_system.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 
 int file_system::set_direct(int handle, bool direct) noexcept {
   const auto found = open_.find(handle);
@@ -21,4 +21,4 @@ bool file_system::violates_alignment(const file_request& r, const open_file& f) 
   return (r.offset | r.size | address) % options_.direct_unit != 0;
 }
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

@@ -7,7 +7,7 @@
 #include "leat/sim/file_system/file_system.hpp"
 #include "sim/file_system/path_names.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 
 std::int64_t file_system::list(const file_request& r) const {
   const std::string directory = canonical(r.path);
@@ -74,4 +74,4 @@ void file_system::set_name_on_device(const std::string& path, std::shared_ptr<no
   names_on_device_[path] = std::move(n);
 }
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

@@ -7,7 +7,7 @@
 #include "leat/sim/file_system/file_system.hpp"
 #include "sim/file_system/path_names.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 
 using op = file_request::operation;
 
@@ -64,4 +64,4 @@ void file_system::cancel(file_request& request) noexcept {
   if (found->due == no_deadline) wake_waiting();
 }
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

@@ -3,7 +3,7 @@
 #include "leat/files/file_backend.hpp"
 #include "leat/sim/file_system/file_system.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 
 // The names of operations and faults in a schedule.
 
@@ -45,4 +45,4 @@ inline const char* name_of(fault f) noexcept {
   return "";
 }
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

@@ -5,7 +5,9 @@
 #include <string>
 #include <string_view>
 
-namespace leat::sim {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::sim {
 
 /// Returns "/a/b" for "./a//b": an absolute path without redundant parts.
 inline std::string canonical(std::string_view path) {
@@ -24,4 +26,4 @@ inline std::string parent_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

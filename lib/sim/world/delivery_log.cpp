@@ -3,7 +3,7 @@
 #include "leat/sim/allocation_faults.hpp"
 #include "leat/sim/world/world.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 
 void delivery_log::throw_violation(const std::string& sentence) const {
   throw invariant_violation("delivery log '" + name_ + "': " + sentence);
@@ -64,4 +64,4 @@ void delivery_log::check_complete(std::size_t inside) const {
                   std::to_string(inside) + example);
 }
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

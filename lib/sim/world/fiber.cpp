@@ -21,7 +21,7 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-namespace leat::sim {
+namespace LEAT::sim {
 namespace {
 
 // As large as the stack of an OS thread; only pages in use take memory.
@@ -158,4 +158,4 @@ void fiber::switch_in() noexcept {
 
 void fiber::suspend() noexcept { state_->leave(); }
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

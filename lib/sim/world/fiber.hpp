@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <memory>
 
-namespace leat::sim {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::sim {
 
 /// A separate stack, on which a function can be suspended in the middle and resumed.
 ///
@@ -41,4 +43,4 @@ class fiber {
   void* argument_ = nullptr;
 };
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

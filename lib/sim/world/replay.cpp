@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string_view>
 
-namespace leat::sim {
+namespace LEAT::sim {
 namespace {
 
 // The script of a run in which every decision is option 0.
@@ -85,4 +85,4 @@ std::string replay_variables(std::uint64_t seed,
   return decisions ? text + " LEAT_SIM_DECISIONS=" + text_of(*decisions) : text;
 }
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

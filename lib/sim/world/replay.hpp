@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
-namespace leat::sim {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::sim {
 
 /// A run that variables of the environment select.
 struct replayed_run {
@@ -21,4 +23,4 @@ struct replayed_run {
 [[nodiscard]] std::string replay_variables(
     std::uint64_t seed, const std::optional<std::vector<std::uint32_t>>& decisions);
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

@@ -10,7 +10,7 @@
 
 #include "leat/base/internal/assert.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 namespace {
 
 // Tells how to replay the run when an assertion ends the process.
@@ -82,4 +82,4 @@ run_failure run_and_catch(world& w, const world::body& b, const std::string& var
   return {};
 }
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

@@ -4,7 +4,7 @@
 
 #include "leat/sim/world/world.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 
 /// How a run failed.
 struct run_failure {
@@ -23,4 +23,4 @@ struct run_failure {
 /// process prints them.
 run_failure run_and_catch(world& w, const world::body& b, const std::string& variables);
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

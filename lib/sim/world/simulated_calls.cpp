@@ -7,7 +7,7 @@
 
 #include "leat/sim/allocation_faults.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 
 using leat::detail::blocking_call;
 
@@ -87,4 +87,4 @@ void simulated_call_part::install(virtual_scheduler& thread) {
   thread.set_service<leat::detail::blocking_calls>(calls_.back().get());
 }
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

@@ -11,7 +11,7 @@
 #include "leat/sim/virtual_scheduler.hpp"
 #include "leat/sim/world_part.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 
 /// The functions of run_blocking() on one simulated thread. The world decides how long each waits
 /// for a thread of its pool and how long it runs, and when in a turn it is called.
@@ -49,4 +49,4 @@ class simulated_call_part final : public world_part {
   std::vector<std::unique_ptr<simulated_calls>> calls_;  // of each thread
 };
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

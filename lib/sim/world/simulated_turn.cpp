@@ -7,7 +7,7 @@
 #include "leat/base/internal/assert.hpp"
 #include "leat/sim/allocation_faults.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 namespace {
 
 using leat::detail::preemption_hook;
@@ -87,4 +87,4 @@ void simulated_turn::finish() noexcept {
   if (!fiber_->busy()) this_pool().idle.push_back(std::move(fiber_));
 }
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

@@ -7,7 +7,7 @@
 #include "leat/sim/virtual_scheduler.hpp"
 #include "sim/world/fiber.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 
 /// A simulated thread's turn: one item of its scheduler, which may be suspended in the middle.
 ///
@@ -40,4 +40,4 @@ class simulated_turn : private leat::detail::preemption_hook::handler {
   unsigned left_ = 0;  // preemption points up to the one to stop at; 0: do not stop
 };
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

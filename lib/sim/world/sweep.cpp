@@ -11,7 +11,7 @@
 #include "sim/world/replay.hpp"
 #include "sim/world/run_failure.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 namespace {
 
 using script = std::vector<std::uint32_t>;
@@ -265,4 +265,4 @@ sweep_result sweep(const world::body& b, const sweep_options& options) {
   return s.finish();
 }
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

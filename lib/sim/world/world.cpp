@@ -18,7 +18,7 @@
 #include "sim/world/simulated_calls.hpp"
 #include "sim/world/simulated_turn.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 
 using leat::detail::milliseconds_text;
 
@@ -457,4 +457,4 @@ void run(std::uint64_t seed, const world::body& b, const world_options& options)
   world(seed, options).run(b);
 }
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

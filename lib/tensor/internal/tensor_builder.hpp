@@ -7,7 +7,7 @@
 #include "leat/base/error.hpp"
 #include "leat/tensor/tensor.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Creates tensors whose values are not written yet; the caller writes all of them.
 struct tensor_builder {
@@ -64,4 +64,4 @@ struct tensor_builder {
   }
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

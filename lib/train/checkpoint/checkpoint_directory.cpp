@@ -13,7 +13,7 @@
 #include "leat/io/file/internal/atomic_file.hpp"
 #include "train/checkpoint/checkpoint_paths.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 // A larger file is not a list of checkpoints.
@@ -213,4 +213,4 @@ task<std::vector<wall_time_point>> get_checkpoint_mtimes(std::vector<std::string
 
 task<void> remove_checkpoint(std::string path) { co_await remove_file(std::move(path)); }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -15,7 +15,7 @@
 #include "leat/io/file/file.hpp"
 #include "leat/io/file/internal/atomic_file.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 // A checkpoint is a table, which contains the checksum of each value, and the values after it.
@@ -465,4 +465,4 @@ task<std::vector<std::string>> read_checkpoint(std::string path,
   co_return std::move(matched.not_restored);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -9,7 +9,7 @@
 #include "leat/train/checkpoint/checkpoint_registry.hpp"
 #include "leat/train/checkpoint/saver_options.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// All values of a registry at one time.
 struct checkpoint_snapshot {
@@ -57,4 +57,4 @@ enum class restore_phase {
                                                              const saver_options& options,
                                                              restore_phase& phase);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -10,7 +10,7 @@
 #include "leat/base/error.hpp"
 #include "leat/codec/checkpoint/checkpoint_state.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The text is not a valid state file.
 class unreadable_state : public failure {
@@ -40,4 +40,4 @@ class unreadable_state : public failure {
 /// Returns when a checkpoint was written; empty if there is none. Errors: system errors.
 [[nodiscard]] task<std::optional<wall_time_point>> checkpoint_time(std::string path);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -8,7 +8,7 @@
 #include "leat/base/internal/assert.hpp"
 #include "leat/codec/checkpoint/checkpoint_table.hpp"
 
-namespace leat {
+namespace LEAT {
 
 task<void> detail::checkpoint_item::restore(std::string) {
   LEAT_ASSERT(is_object(), "restore() called for values in memory");
@@ -79,4 +79,4 @@ void checkpoint_registry::add_item(std::unique_ptr<detail::checkpoint_item> item
   items_.push_back(std::move(item));
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 bool checkpoint_rotation::recover(const checkpoint_state& state,
                                   const std::vector<std::optional<double>>& modified, double now) {
@@ -76,4 +76,4 @@ checkpoint_state checkpoint_rotation::state() const {
   return s;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -7,7 +7,7 @@
 
 #include "leat/codec/checkpoint/checkpoint_state.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Determines which checkpoints of a directory are listed, and which of these are to be deleted. It
 /// uses no files and no clock. Times are seconds since 1970.
@@ -61,4 +61,4 @@ class checkpoint_rotation {
   std::vector<listed> all_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

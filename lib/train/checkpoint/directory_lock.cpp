@@ -13,7 +13,7 @@
 #include "leat/io/backend/get_file_backend.hpp"
 #include "train/checkpoint/checkpoint_paths.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 // The text of a lock file is shorter; more of another file is not shown.
@@ -126,4 +126,4 @@ task<bool> directory_lock::renew() {
 
 task<void> directory_lock::release() { co_await file_.close(); }
 
-}  // namespace leat
+}  // namespace LEAT

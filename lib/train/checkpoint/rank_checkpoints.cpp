@@ -12,7 +12,7 @@
 #include "train/checkpoint/checkpoint_paths.hpp"
 #include "train/checkpoint/rank_listing.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 using detail::rank_listing;
@@ -194,4 +194,4 @@ task<std::string> read_saved_object(std::string path, std::string name) {
   return detail::read_object(std::move(path), std::move(name));
 }
 
-}  // namespace leat
+}  // namespace LEAT

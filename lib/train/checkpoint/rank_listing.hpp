@@ -9,7 +9,7 @@
 #include "leat/async/task.hpp"
 #include "leat/train/checkpoint/rank_checkpoints.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The checkpoints of a rank's directory by step.
 struct rank_listing {
@@ -35,4 +35,4 @@ struct rank_listings {
 [[nodiscard]] task<bool> are_unchanged(const rank_listings& before,
                                        rank_checkpoint_options options);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -6,7 +6,7 @@
 
 #include "base/internal/huge_page.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 saved_value::saved_value(byte_view bytes, bool copy) : view_(bytes) {
   if (!copy || bytes.empty()) return;
@@ -23,4 +23,4 @@ saved_value::saved_value(byte_view bytes, bool copy) : view_(bytes) {
   view_ = {memory, bytes.size()};
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -14,7 +14,7 @@
 #include "train/checkpoint/checkpoint_file.hpp"
 #include "train/checkpoint/saver_state.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 task<void> sync_file(std::string path) {
@@ -412,4 +412,4 @@ std::string saver::path_of(std::uint64_t step) const {
   return get_state().in_directory(detail::checkpoint_name(o.basename, step, o.pad_step_number));
 }
 
-}  // namespace leat
+}  // namespace LEAT

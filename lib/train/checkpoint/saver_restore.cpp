@@ -13,7 +13,7 @@
 #include "train/checkpoint/rank_listing.hpp"
 #include "train/checkpoint/saver_state.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 // After more rounds, other ranks are still saving.
@@ -232,4 +232,4 @@ task<std::optional<std::string>> saver::state::restore_common_step() {
                     "the job before you start any of them");
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -19,7 +19,7 @@
 #include "train/checkpoint/checkpoint_paths.hpp"
 #include "train/checkpoint/checkpoint_rotation.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace detail {
 
@@ -119,4 +119,4 @@ struct saver::state {
   bool restored_partly = false;  // the last restore left out entries
 };
 
-}  // namespace leat
+}  // namespace LEAT

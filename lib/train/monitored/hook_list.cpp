@@ -10,7 +10,7 @@
 #include "leat/train/summary/add_fullness.hpp"
 #include "leat/train/summary/stage_rates.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 // Without either: never.
@@ -85,4 +85,4 @@ supervisor_options detail::disable_services(supervisor_options o,
   return o;
 }
 
-}  // namespace leat
+}  // namespace LEAT

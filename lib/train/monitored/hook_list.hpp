@@ -7,7 +7,7 @@
 #include "leat/train/monitored/monitored_session.hpp"
 #include "leat/train/monitored/session_hook.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 using hook_list = std::vector<std::shared_ptr<session_hook>>;
 
@@ -22,4 +22,4 @@ using hook_list = std::vector<std::shared_ptr<session_hook>>;
 [[nodiscard]] supervisor_options disable_services(supervisor_options o,
                                                   std::function<task<void>()> at_end);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

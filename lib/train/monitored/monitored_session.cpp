@@ -17,7 +17,7 @@
 #include "train/monitored/monitored_session_state.hpp"
 #include "train/supervisor/internal/close_session.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 task<void> catch_error(task<void> t, std::exception_ptr& error) {
@@ -412,4 +412,4 @@ task<void> monitored_session::end_hooks() {
   if (first) std::rethrow_exception(first);
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -16,7 +16,7 @@
 #include "train/supervisor/internal/phase_machine.hpp"
 #include "train/supervisor/internal/requested_exception.hpp"
 
-namespace leat {
+namespace LEAT {
 
 // The state of a monitored session. Between two sessions, in the phases `opening` and `recovering`,
 // `opened` and `on_stop` are empty.
@@ -116,4 +116,4 @@ struct monitored_session::state {
   std::optional<std::stop_callback<end_body>> on_stop;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -4,7 +4,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 void named_values::insert(std::string name, std::any value, std::optional<double> number) {
   if (name.empty())
@@ -41,4 +41,4 @@ std::vector<std::string> named_values::names() const {
   return all;
 }
 
-}  // namespace leat
+}  // namespace LEAT

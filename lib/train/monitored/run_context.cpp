@@ -2,7 +2,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 void run_context::refuse_second(const std::string& name) {
   throw failure(errc::already_exists,
@@ -10,4 +10,4 @@ void run_context::refuse_second(const std::string& name) {
                     "' was already set by the caller of run() or by another hook");
 }
 
-}  // namespace leat
+}  // namespace LEAT

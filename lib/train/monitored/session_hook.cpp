@@ -4,7 +4,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 task<void> session_hook::begin(supervisor&) { co_return; }
 task<void> session_hook::after_create_session(run_context&) { co_return; }
@@ -20,4 +20,4 @@ std::int64_t session_hook::require_step(const supervisor& sv, std::string_view h
                     "supervisor_options::global_step");
 }
 
-}  // namespace leat
+}  // namespace LEAT

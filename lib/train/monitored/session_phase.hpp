@@ -1,6 +1,8 @@
 #pragma once
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// The phases of a monitored session.
 ///
@@ -44,4 +46,4 @@ enum class session_phase : unsigned char {
   return false;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -8,7 +8,7 @@
 
 #include "async/internal/backoff.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Decides which failures of a monitored session are tried again, and when.
 ///
@@ -42,4 +42,4 @@ class session_restarts {
   std::int64_t furthest_step_ = std::numeric_limits<std::int64_t>::min();
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -15,7 +15,7 @@
 #include "leat/base/error.hpp"
 #include "leat/train/checkpoint/saver.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 constexpr const char* checkpoint_saver_name = "checkpoint_saver_hook";
@@ -270,4 +270,4 @@ task<void> step_waiter_hook::before_run(run_context& run) {
   }
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -4,7 +4,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 step_timer::step_timer(step_interval every, std::string_view who) : every_(every) {
   if (every.steps.has_value() == every.time.has_value()) {
@@ -25,4 +25,4 @@ bool step_timer::is_due(std::int64_t step, time_point now) const noexcept {
   return step - last_->step >= *every_.steps;
 }
 
-}  // namespace leat
+}  // namespace LEAT

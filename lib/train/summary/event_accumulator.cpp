@@ -3,7 +3,7 @@
 #include "leat/base/error.hpp"
 #include "leat/train/summary/event_reader.hpp"
 
-namespace leat {
+namespace LEAT {
 
 // The steps of a series ascend, so the points to discard are the last ones.
 template <class Point>
@@ -56,4 +56,4 @@ void event_accumulator::add(event_record e) {
   }
 }
 
-}  // namespace leat
+}  // namespace LEAT

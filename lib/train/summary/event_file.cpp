@@ -12,7 +12,7 @@
 #include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/io/file/internal/atomic_file.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 constexpr std::size_t min_digits = 10;
@@ -144,4 +144,4 @@ task<void> event_file::close() { co_await file_.close(); }
 
 void event_file::abandon() noexcept { file_ = file(); }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

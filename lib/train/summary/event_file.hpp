@@ -10,7 +10,7 @@
 #include "leat/base/clock.hpp"
 #include "leat/io/file/file.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The names of a writer's files.
 struct event_file_names {
@@ -68,4 +68,4 @@ class event_file {
   bool name_is_durable_ = false;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

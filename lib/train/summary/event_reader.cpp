@@ -12,7 +12,7 @@
 #include "leat/io/file/file.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 constexpr std::string_view event_file_mark = "tfevents";
@@ -150,4 +150,4 @@ task<std::vector<std::string>> find_event_runs(std::string directory) {
   co_return runs;
 }
 
-}  // namespace leat
+}  // namespace LEAT

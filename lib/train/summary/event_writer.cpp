@@ -22,7 +22,7 @@
 #include "leat/sync/oneshot.hpp"
 #include "train/summary/event_file.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 // The answer to a flush: an error, or null.
@@ -446,4 +446,4 @@ std::string event_writer::path() const { return get_core().path(); }
 std::uint64_t event_writer::events_added() const noexcept { return get_core().added(); }
 std::uint64_t event_writer::events_dropped() const noexcept { return get_core().dropped(); }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -6,7 +6,7 @@
 
 #include "base/internal/unique_names.hpp"
 
-namespace leat {
+namespace LEAT {
 
 stage_rates::counters stage_rates::read(const stage_metrics& m, time_point now) noexcept {
   return {m.records(), m.bytes(), m.waited_for_input(now), m.waited_for_output(now)};
@@ -47,4 +47,4 @@ summary stage_rates::sample(time_point now) {
   return s;
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -3,7 +3,7 @@
 #include <limits>
 #include <utility>
 
-namespace leat {
+namespace LEAT {
 
 summary step_rate::sample(time_point now, std::int64_t step) {
   const std::chrono::duration<double> seconds = now - std::exchange(time_, now);
@@ -15,4 +15,4 @@ summary step_rate::sample(time_point now, std::int64_t step) {
   return summary().add_scalar(tag_, rate);
 }
 
-}  // namespace leat
+}  // namespace LEAT

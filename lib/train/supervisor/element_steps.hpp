@@ -4,7 +4,7 @@
 #include "train/supervisor/step_gate.hpp"
 #include "train/supervisor/stop_request.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Makes the elements that pipeline::for_each() processes steps of a supervisor. The pipelines may
 /// outlive the supervisor, so it calls detach() when it is destroyed.
@@ -42,4 +42,4 @@ class element_steps final : public step_observer {
   stop_request* const stop_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

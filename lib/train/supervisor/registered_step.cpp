@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 template <class T>
@@ -36,4 +36,4 @@ std::function<std::int64_t()> registered_step(const checkpoint_registry& state,
   return nullptr;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

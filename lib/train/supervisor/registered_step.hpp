@@ -6,7 +6,7 @@
 
 #include "leat/train/checkpoint/checkpoint_registry.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Returns a function that reads the step from an entry of a registry. Empty if there is no such
 /// entry, or if it is not an integer; then `warn` is called. Source: tf.train.get_global_step.
@@ -14,4 +14,4 @@ namespace leat::detail {
     const checkpoint_registry& state, const std::string& name,
     const std::function<void(const std::string&)>& warn);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

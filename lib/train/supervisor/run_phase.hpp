@@ -1,6 +1,8 @@
 #pragma once
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// The phases of a run of a supervisor, in their order. Each phase is entered only from the one
 /// before; after `finishing`, the supervisor is idle again.
@@ -31,4 +33,4 @@ enum class run_phase : unsigned char { idle, starting, running, stopping, finish
   return static_cast<int>(to) == (from == run_phase::finishing ? 0 : next);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

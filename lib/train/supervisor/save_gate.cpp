@@ -5,7 +5,7 @@
 
 #include "base/text/seconds_text.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 void save_gate::begin_run() noexcept {
   values_ = values::absent;
@@ -38,4 +38,4 @@ void save_gate::warn_about_overdue_step(duration limit) {
         "but a step must not wait for another step");
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -10,7 +10,7 @@
 #include "leat/sync/mutex.hpp"
 #include "train/supervisor/step_gate.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Lets one save at a time copy the values, between two steps, and records what was saved.
 ///
@@ -77,4 +77,4 @@ class save_gate {
   mutex one_save_{"save"};
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -11,7 +11,7 @@
 #include "leat/base/error.hpp"
 #include "train/supervisor/internal/close_session.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 // A restore deletes what not all ranks have, so it must not run while it waits for other ranks.
@@ -159,4 +159,4 @@ task<session> session_manager::wait_for_session(time_span max_wait, restore_sour
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -12,7 +12,7 @@
 #include "leat/train/supervisor/session.hpp"
 #include "leat/train/supervisor/session_manager_options.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The source from which a session is restored: the latest checkpoint of a saver.
 struct restore_source {
@@ -68,4 +68,4 @@ class session_manager {
   const session_manager_options options_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

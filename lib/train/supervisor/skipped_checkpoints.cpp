@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace leat::detail {
+namespace LEAT::detail {
 namespace {
 
 std::string remove_all(std::string text, const std::string& path) {
@@ -43,4 +43,4 @@ std::vector<std::string> skipped_checkpoints::take_warnings() {
   return warnings;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// The checkpoints that a restore skipped, for one warning per reason.
 ///
@@ -30,4 +32,4 @@ class skipped_checkpoints {
   std::vector<group> groups_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

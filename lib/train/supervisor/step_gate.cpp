@@ -10,7 +10,7 @@
 #include "leat/async/task_context.hpp"
 #include "train/supervisor/wait_while.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // --------------------------------------------------------------------------------- steps
 
@@ -163,4 +163,4 @@ void step_gate::release() noexcept {
   released_.set();
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

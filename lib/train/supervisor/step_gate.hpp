@@ -8,7 +8,7 @@
 #include "leat/pipeline/stage/internal/step_observer.hpp"
 #include "leat/sync/event.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The steps in progress, and whether another one may begin, as far as saves are concerned.
 ///
@@ -103,4 +103,4 @@ class step_gate {
   event released_{"end of a save"};  // is_closed() or is_copying() may have changed
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

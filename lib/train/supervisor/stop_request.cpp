@@ -14,7 +14,7 @@
 #include "train/supervisor/internal/requested_exception.hpp"
 #include "train/supervisor/wait_while.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // The groups of the body and of the limit of its last step. Registered during its lifetime.
 struct stop_request::running_body {
@@ -232,4 +232,4 @@ task<void> stop_request::run(task<void> body) {
   if (has_stopped_run_ && stopped) throw failure(errc::cancelled, settings_.name);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -15,7 +15,7 @@
 #include "train/supervisor/run_phase.hpp"
 #include "train/supervisor/step_gate.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The options of a supervisor that its stop request uses, and the function that is called with
 /// warnings.
@@ -120,4 +120,4 @@ class stop_request {
   event steps_ended_{"end of all steps"};  // or of the body, or the last step is late
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

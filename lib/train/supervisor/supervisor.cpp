@@ -20,7 +20,7 @@
 #include "train/supervisor/supervisor_state.hpp"
 #include "train/supervisor/wait_while.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace {
 
 [[noreturn]] void throw_options_error(const supervisor_options& o, const std::string& why) {
@@ -458,4 +458,4 @@ task<void> supervisor::close_resources(bool close_writer) {
   if (error) std::rethrow_exception(error);
 }
 
-}  // namespace leat
+}  // namespace LEAT

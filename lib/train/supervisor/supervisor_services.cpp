@@ -10,7 +10,7 @@
 #include "leat/train/summary/add_fullness.hpp"
 #include "train/supervisor/supervisor_state.hpp"
 
-namespace leat {
+namespace LEAT {
 
 // ------------------------------------------------------------------------------------------- steps
 
@@ -262,4 +262,4 @@ task<void> supervisor::summary_computed(std::string bytes, std::optional<std::in
   co_await writer.add_summary_bytes(bytes, step.value_or(0));
 }
 
-}  // namespace leat
+}  // namespace LEAT

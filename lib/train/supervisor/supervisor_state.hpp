@@ -25,7 +25,7 @@
 #include "train/supervisor/step_gate.hpp"
 #include "train/supervisor/stop_request.hpp"
 
-namespace leat {
+namespace LEAT {
 
 // The state of a supervisor. `phase` says which of its parts exist: the resources from the phase
 // `starting` to the end of `finishing`, if the options request them.
@@ -99,4 +99,4 @@ struct supervisor::state {
   detail::skipped_checkpoints skipped;  // by the current restore
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -3,7 +3,7 @@
 #include "leat/async/task.hpp"
 #include "leat/sync/event.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Waits until `must_wait` returns false. `change` is set whenever it may have changed.
 /// No change is lost: the state is thread-bound, and nothing else runs between `must_wait` and the
@@ -16,4 +16,4 @@ task<void> wait_while(Condition must_wait, event& change) {
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

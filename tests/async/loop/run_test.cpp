@@ -178,7 +178,7 @@ TEST_CASE("run: a lack of descriptors is printed and ends with 1") {
     ::setrlimit(RLIMIT_NOFILE, &none);
     return leat::run(give(0));
   });
-  CHECK_THAT(end, Catch::StartsWith("code 1: ") && Catch::EndsWith("Too many open files\n"));
+  CHECK_THAT(end, Catch::StartsWith("code 1: ") && Catch::Contains("Too many open files"));
 }
 #endif
 

@@ -65,7 +65,8 @@ template <class Token>
 auto async_get(std::string key, Token&& token) {
   return asio::async_initiate<Token, void(std::error_code)>(
       leat::name_operation<"async_get">([](auto handler, std::string k) {
-        handler(k.empty() ? asio::error::make_error_code(asio::error::eof) : std::error_code());
+        handler(k.empty() ? std::error_code(asio::error::make_error_code(asio::error::eof))
+                          : std::error_code());
       }),
       token, std::move(key));
 }
@@ -91,8 +92,8 @@ TEST_CASE("name_operation: the initiation keeps its executor") {
 }
 
 LEAT_TEST("use_task: void(error_code, T) keeps the value next to an error for as_tuple()") {
-  using signature = void(std::error_code, std::string);
-  const auto make = [](std::error_code e) {
+  using signature = void(leat::asio_error_code, std::string);
+  const auto make = [](leat::asio_error_code e) {
     return operation<signature>([e](auto h) { h(e, "value"); }, use_task);
   };
   const std::string value = co_await make({});
@@ -106,7 +107,7 @@ LEAT_TEST("use_task: void(error_code, T) keeps the value next to an error for as
 
 LEAT_TEST("use_task: a number of bytes next to an error throws partial_transfer") {
   const auto make = [](std::size_t n) {
-    return operation<void(std::error_code, std::size_t)>(
+    return operation<void(leat::asio_error_code, std::size_t)>(
         [n](auto h) { h(asio::error::make_error_code(asio::error::eof), n); }, use_task);
   };
   std::size_t bytes = 0;
@@ -134,9 +135,9 @@ LEAT_TEST("use_task: a number of bytes next to an error throws partial_transfer"
 }
 
 LEAT_TEST("use_task: void(error_code, T, U) returns a tuple or throws") {
-  const auto make = [](std::error_code e) {
-    return operation<void(std::error_code, int, std::string)>([e](auto h) { h(e, 1, "b"); },
-                                                              use_task);
+  const auto make = [](leat::asio_error_code e) {
+    return operation<void(leat::asio_error_code, int, std::string)>([e](auto h) { h(e, 1, "b"); },
+                                                                    use_task);
   };
   const auto [a, b] = co_await make({});
   CHECK(a == 1);
@@ -203,7 +204,7 @@ LEAT_TEST("use_task: a stop before the co_await keeps the operation from startin
 }
 
 LEAT_TEST("use_task: the arguments of a handler are converted to its signature") {
-  using transfer = void(std::error_code, std::size_t);
+  using transfer = void(leat::asio_error_code, std::size_t);
   const auto [ec, n] = co_await leat::as_tuple(operation<transfer>(
       [](auto h) { std::move(h)(asio::error::operation_aborted, 3); }, use_task));
   CHECK(ec == asio::error::operation_aborted);
@@ -216,7 +217,7 @@ LEAT_TEST("use_task: the arguments of a handler are converted to its signature")
 TEST_CASE("use_task: a second call of the handler ends the process with a message") {
   const std::string said = leat_test::abort_message([] {
     leat::sim::run([]() -> task<> {
-      co_await operation<void(std::error_code)>(
+      co_await operation<void(leat::asio_error_code)>(
           [](auto h) {
             h(std::error_code());
             h(std::error_code());
@@ -235,8 +236,8 @@ LEAT_TEST("use_task: an exception of the initiation is thrown by the co_await") 
 
 LEAT_TEST("use_task: a handler that is destroyed at once ends the wait as cancelled") {
   const auto make = [] {
-    return operation<void(std::error_code, std::size_t)>([](auto h) { auto gone = std::move(h); },
-                                                         use_task);
+    return operation<void(leat::asio_error_code, std::size_t)>(
+        [](auto h) { auto gone = std::move(h); }, use_task);
   };
   const auto error = co_await failure_of(make());
   CHECK(error.code == errc::cancelled);
@@ -258,7 +259,7 @@ LEAT_ASIO_TEST("use_task: the task resumes on its scheduler, whichever thread ca
   CHECK(a == 1);
   CHECK(b == "b");
   CHECK(leat::scheduler::current() == &leat::get_scheduler(io));
-  const auto [ec] = co_await leat::as_tuple(operation<void(std::error_code)>(
+  const auto [ec] = co_await leat::as_tuple(operation<void(leat::asio_error_code)>(
       [](auto h) {
         std::thread([h = std::move(h)]() mutable {
           std::this_thread::sleep_for(1ms);
@@ -307,9 +308,9 @@ LEAT_ASIO_TEST("use_task: awaits coroutines and composed operations of Asio") {
       self.complete(std::error_code(), static_cast<std::size_t>(i));
     }
   };
-  const std::size_t count =
-      co_await asio::async_compose<const leat::use_task_t, void(std::error_code, std::size_t)>(
-          std::move(steps), use_task, io);
+  const std::size_t count = co_await asio::async_compose<const leat::use_task_t,
+                                                         void(leat::asio_error_code, std::size_t)>(
+      std::move(steps), use_task, io);
   CHECK(count == 4);
 }
 

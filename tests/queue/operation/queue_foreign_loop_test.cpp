@@ -118,7 +118,7 @@ TEST_CASE("queue: without a scheduler a pop fails, as_tuple() reports it, and no
     std::error_code code;
     const auto body = [](leat::fifo_queue<int>& own, std::error_code& out) -> foreign_coroutine {
       const auto [ec, item] = co_await leat::as_tuple(own.pop());
-      out = item ? std::error_code() : ec;
+      out = item ? leat::asio_error_code() : ec;
     };
     run([&] { add_all(q, sum, error).handle.destroy(); });
     run([&] { body(q, code).handle.destroy(); });

@@ -7,7 +7,7 @@
 
 #include "leat/base/braced.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace detail {
 class blocking_call;
@@ -73,4 +73,4 @@ class blocking_pool {
 /// Thread safety: thread-safe.
 [[nodiscard]] blocking_pool& default_blocking_pool();
 
-}  // namespace leat
+}  // namespace LEAT

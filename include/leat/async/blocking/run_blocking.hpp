@@ -20,7 +20,7 @@
 #include "leat/base/internal/assert.hpp"
 #include "leat/base/internal/is_task.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace detail {
 
 template <class F>
@@ -195,4 +195,4 @@ template <class F>
   return detail::run_in(&pool, std::forward<F>(f), where);
 }
 
-}  // namespace leat
+}  // namespace LEAT

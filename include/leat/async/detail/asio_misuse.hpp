@@ -2,11 +2,26 @@
 
 #include <concepts>
 
-#include <asio/this_coro.hpp>
-
+#include "leat/base/asio.hpp"
 #include "leat/base/internal/is_task.hpp"
 
-namespace leat::detail {
+#include LEAT_ASIO(this_coro.hpp)
+#include LEAT_ASIO(version.hpp)
+
+namespace LEAT_NAMESPACE_OF_ASIO {
+template <class Executor>
+class basic_yield_context;
+}  // namespace LEAT_NAMESPACE_OF_ASIO
+
+namespace LEAT::detail {
+
+/// True for a token that ends the process if an operation with a std::exception_ptr succeeds: it
+/// rethrows the null pointer. Fixed in Asio 1.30 (Boost 1.84).
+template <class Token>
+inline constexpr bool rethrows_null = false;
+template <class Executor>
+inline constexpr bool rethrows_null<asio::basic_yield_context<Executor>> =
+    LEAT_ASIO_VERSION < 103000;
 
 /// Rejects a coroutine as a completion handler.
 template <class Handler, class Signature>
@@ -48,4 +63,4 @@ template <class T>
 concept awaitable_of_task =
     std::same_as<T, asio::this_coro::executor_t> && task_in_awaitable<T>::value;
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -11,7 +11,7 @@
 #include "leat/async/scheduler/work_item.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 class promise_base;
 
@@ -166,10 +166,10 @@ auto operator co_await(Operation&& operation) {
   return awaiter_in_foreign_coroutine<std::remove_reference_t<Operation>&>(operation);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail
 
-namespace leat {
+namespace LEAT {
 
 using detail::operator co_await;
 
-}  // namespace leat
+}  // namespace LEAT

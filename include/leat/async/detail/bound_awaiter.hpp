@@ -3,7 +3,9 @@
 #include <coroutine>
 #include <source_location>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 class promise_base;
 
@@ -44,4 +46,4 @@ struct bound_awaiter {
   }
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -20,7 +20,7 @@
 #include "leat/async/task_scope.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The owner of tasks that one coroutine awaits together, such as those of when_all(). They run on
 /// the scheduler of that coroutine. The first error stops them all.
@@ -245,4 +245,4 @@ class vector_scope final : public joint_scope {
   const bool first_ends_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -14,7 +14,7 @@
 #include "leat/async/detail/select_branch_set.hpp"
 #include "leat/async/detail/select_state.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 template <class Operation>
 inline constexpr bool has_no_result = std::is_same_v<branch_result<Operation>, std::monostate>;
@@ -94,4 +94,4 @@ class [[nodiscard]] limited_awaiter {
   select_awaiter<limited_awaiter> select_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

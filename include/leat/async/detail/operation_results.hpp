@@ -7,7 +7,7 @@
 #include "leat/async/operation_result.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// True for the awaitable of as_tuple().
 template <class Awaitable>
@@ -17,7 +17,7 @@ inline constexpr bool is_as_tuple = false;
 template <class Result>
 [[nodiscard]] Result failed_with(std::error_code error) noexcept {
   Result failed;
-  failed.error = error;
+  failed.error = to_asio_error(error);
   return failed;
 }
 
@@ -39,4 +39,4 @@ template <class R, class Get>
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

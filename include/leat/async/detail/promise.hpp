@@ -16,7 +16,7 @@
 #include "leat/base/internal/assert.hpp"
 #include "leat/base/internal/frame_allocator.hpp"
 
-namespace leat {
+namespace LEAT {
 
 template <class T>
 class task;
@@ -269,4 +269,4 @@ class promise<void> final : public promise_common<void> {
 };
 
 }  // namespace detail
-}  // namespace leat
+}  // namespace LEAT

@@ -21,7 +21,7 @@
 #include "leat/base/error.hpp"
 #include "leat/base/internal/assert.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 [[nodiscard, gnu::cold]] failure select_cancelled(const std::string& what);
 [[nodiscard, gnu::cold]] failure limit_error(const limit_end& end, const std::string& what);
@@ -358,4 +358,4 @@ inline constexpr bool is_select = false;
 template <class... Arguments>
 inline constexpr bool is_select<select_awaiter<Arguments...>> = true;
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -9,7 +9,7 @@
 
 #include "leat/async/detail/select_state.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 template <class Operation, class... Ends>
 class limited_awaiter;
@@ -176,4 +176,4 @@ using select_branch_set =
     indexed_branch_set<std::make_index_sequence<joined_branches<Arguments...>::size>,
                        joined_branches<Arguments...>, Arguments...>;
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -15,7 +15,7 @@
 #include "leat/async/wait_for_stop.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // The branches of a select for the waits of leat's own that are not operations; the branch of an
 // operation is in async/operation/detail.
@@ -108,4 +108,4 @@ class select_branch<task_group::join_wait> {
   task_group::join_wait operation_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

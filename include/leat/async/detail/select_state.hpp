@@ -10,7 +10,7 @@
 #include "leat/base/clock.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The limit that was to end an operation, or a stop of its task.
 struct limit_end {
@@ -189,4 +189,4 @@ template <class Operation>
 concept partially_completable =
     requires(select_branch<Operation>& a, const limit_end& by) { a.interrupt(by); };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

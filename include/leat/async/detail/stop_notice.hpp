@@ -5,7 +5,7 @@
 #include "leat/async/scheduler/work_item.hpp"
 #include "leat/async/task_context.hpp"
 
-namespace leat {
+namespace LEAT {
 
 class scheduler;
 class task_scope;
@@ -39,4 +39,4 @@ struct stop_notice : work_item {
 };
 
 }  // namespace detail
-}  // namespace leat
+}  // namespace LEAT

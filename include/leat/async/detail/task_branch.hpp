@@ -18,7 +18,7 @@
 #include "leat/base/clock.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// A task as an operation of a select or under a limit, without the type of its result.
 ///
@@ -139,4 +139,4 @@ class select_branch<task<T>> : public task_branch {
   std::optional<tuple_scope<T>> scope_with_result_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

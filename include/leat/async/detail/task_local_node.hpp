@@ -8,7 +8,7 @@
 
 #include "leat/base/internal/frame_allocator.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// A value of a task_local, and those that were set around it. The coroutine that set the value and
 /// the tasks that inherit it share the node, which never changes.
@@ -113,4 +113,4 @@ class task_local_owner {
   task_local_node* const before_;  // seen by the outer frames
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -11,7 +11,7 @@
 #include "leat/base/internal/frame_allocator.hpp"
 #include "leat/base/internal/is_task.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The coroutine that an awaitable of another library resumes instead of the task: it posts the
 /// task to its scheduler, from any thread, and ends.
@@ -146,4 +146,4 @@ class [[nodiscard]] wait_on_foreign_awaitable final : public wait_operation {
   std::coroutine_handle<> return_handle_;  // while it has not been resumed
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -6,7 +6,7 @@
 
 #include "leat/base/clock.hpp"
 
-namespace leat {
+namespace LEAT {
 
 struct work_item;
 
@@ -62,4 +62,4 @@ namespace detail {
 [[nodiscard]] std::string to_text(const work_item& item);
 
 }  // namespace detail
-}  // namespace leat
+}  // namespace LEAT

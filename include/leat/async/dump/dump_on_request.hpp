@@ -10,7 +10,7 @@
 #include "leat/base/clock.hpp"
 #include "leat/base/internal/pimpl.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Options of dump_on_request.
 struct dump_on_request_options {
@@ -73,4 +73,4 @@ class dump_on_request {
   detail::pimpl<signal_handler> handler_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

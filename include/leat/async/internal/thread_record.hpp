@@ -7,7 +7,7 @@
 #include "leat/async/wait_operation.hpp"
 #include "leat/base/clock.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The record of a thread of a coordinator: its identity and wait, for dumps, and the stop that
 /// ends its waits.
@@ -87,4 +87,4 @@ class thread_record {
   thread_record* following_ = nullptr;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

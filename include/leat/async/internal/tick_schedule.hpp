@@ -3,7 +3,7 @@
 #include "leat/async/missed_tick_policy.hpp"
 #include "leat/base/clock.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The times at which an interval or a looper is due: t, t + period, t + 2 period and so on.
 class tick_schedule {
@@ -30,4 +30,4 @@ class tick_schedule {
   missed_tick_policy policy_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -7,7 +7,7 @@
 #include "leat/async/task.hpp"
 #include "leat/base/clock.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Returns true if the current turn has lasted so long that a task which computes should end it.
 /// `now`: the time of the current scheduler.
@@ -34,4 +34,4 @@ namespace leat::detail {
 /// was asked to stop.
 [[nodiscard]] task<void> yield_turn(std::string what);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

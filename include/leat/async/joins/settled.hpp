@@ -11,7 +11,7 @@
 #include "leat/async/task.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The end of a task: its result or its exception. See when_all_settled().
 ///
@@ -75,4 +75,4 @@ task<settled<T>> settle(task<T> t) {
 }
 
 }  // namespace detail
-}  // namespace leat
+}  // namespace LEAT

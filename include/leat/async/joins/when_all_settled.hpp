@@ -10,7 +10,7 @@
 #include "leat/async/when_all.hpp"
 #include "leat/base/internal/is_task.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Runs tasks concurrently and returns how each of them has ended. Unlike when_all(), it keeps the
 /// results of tasks that have returned, whatever happens to the others.
@@ -59,4 +59,4 @@ auto when_all_settled(Operations&&...) {
                 "when_all_settled() needs tasks, not operations: wrap each operation in a task");
 }
 
-}  // namespace leat
+}  // namespace LEAT

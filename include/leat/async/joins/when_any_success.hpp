@@ -14,7 +14,7 @@
 #include "leat/base/error.hpp"
 #include "leat/base/internal/is_task.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace detail {
 
 /// An error of a task does not end the race.
@@ -124,4 +124,4 @@ auto when_any_success(Operations&&...) {
                 "when_any_success() needs tasks, not operations: wrap each operation in a task");
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -2,11 +2,12 @@
 
 #include <memory>
 
-#include <asio/execution_context.hpp>  // declares asio::io_context and costs little
-
 #include "leat/async/scheduler/scheduler.hpp"
+#include "leat/base/asio.hpp"
 
-namespace leat {
+#include LEAT_ASIO(execution_context.hpp)  // declares asio::io_context and costs little
+
+namespace LEAT {
 
 /// Options of the scheduler in an io_context. The defaults suit a server that has other work.
 struct asio_scheduler_options {
@@ -41,4 +42,4 @@ struct asio_scheduler_options {
 /// Returns the context of an Asio scheduler, or null for a scheduler of another kind.
 [[nodiscard]] asio::io_context* get_io_context(scheduler& s) noexcept;
 
-}  // namespace leat
+}  // namespace LEAT

@@ -6,12 +6,6 @@
 #include <type_traits>
 #include <utility>
 
-#include <asio/associated_cancellation_slot.hpp>
-#include <asio/associated_executor.hpp>
-#include <asio/async_result.hpp>
-#include <asio/execution/executor.hpp>
-#include <asio/ts/netfwd.hpp>  // declares any_io_executor
-
 #include "leat/async/condition_wait.hpp"
 #include "leat/async/loop/asio_scheduler.hpp"
 #include "leat/async/loop/detail/asio_operation_ptr.hpp"
@@ -19,11 +13,18 @@
 #include "leat/async/loop/scheduler_executor.hpp"
 #include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/task.hpp"
+#include "leat/base/asio.hpp"
 #include "leat/base/internal/local_types.hpp"
+
+#include LEAT_ASIO(associated_cancellation_slot.hpp)
+#include LEAT_ASIO(associated_executor.hpp)
+#include LEAT_ASIO(async_result.hpp)
+#include LEAT_ASIO(execution/executor.hpp)
+#include LEAT_ASIO(ts/netfwd.hpp)  // declares any_io_executor
 
 LEAT_LOCAL_TYPES_BEGIN
 
-namespace leat {
+namespace LEAT {
 namespace detail {
 
 /// Returns the scheduler of a type-erased executor: one of an io_context, a scheduler_executor, or
@@ -195,6 +196,9 @@ auto async_run(const Executor& executor, task<T> t, CompletionToken&& token,
                std::source_location where = std::source_location::current()) {
   using signature = typename detail::run_signature<T>::type;
   static_assert(detail::completion_handler<std::decay_t<CompletionToken>, signature>::is_function);
+  static_assert(!detail::rethrows_null<std::decay_t<CompletionToken>>,
+                "async_run() with a yield_context needs Boost 1.84, because earlier versions "
+                "rethrow an exception that there is not: write asio::as_tuple(yield)");
   return asio::async_initiate<CompletionToken, signature>(
       [executor, where](auto&& handler, task<T> body) {
         using handler_type = std::decay_t<decltype(handler)>;
@@ -244,11 +248,11 @@ auto async_run(Context& io, Body&& body, CompletionToken&& token,
                    std::forward<CompletionToken>(token), where);
 }
 
-}  // namespace leat
+}  // namespace LEAT
 
 LEAT_LOCAL_TYPES_END
 
-namespace asio {
+namespace LEAT_NAMESPACE_OF_ASIO {
 
 /// Rejects a leat::task, with an error message that names leat::async_run().
 template <class Where, class T, class CompletionToken>
@@ -259,4 +263,4 @@ auto co_spawn(Where&&, leat::task<T> task, CompletionToken&&) {
   return task;  // so that this is the only error of a caller that awaits the result
 }
 
-}  // namespace asio
+}  // namespace LEAT_NAMESPACE_OF_ASIO

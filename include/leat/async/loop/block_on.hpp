@@ -9,7 +9,7 @@
 #include "leat/async/wait_limit.hpp"
 #include "leat/base/internal/assert.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace detail {
 
@@ -86,4 +86,4 @@ template <class T>
   return block_on(std::move(t), {}, where);
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -8,7 +8,7 @@
 #include "leat/base/clock.hpp"
 #include "leat/base/internal/descriptor.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A scheduler for an event loop of any kind, such as plain epoll, libuv, GLib or the frame loop of
 /// a game.
@@ -96,4 +96,4 @@ class embedded_scheduler final : public detail::event_loop_scheduler {
   std::atomic<bool> running_{false};
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -7,7 +7,7 @@
 
 #include "leat/async/loop/detail/asio_operation_name.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace detail {
 
@@ -33,7 +33,7 @@ struct named_initiation : Initiation {
 ///
 ///     template <class Token>
 ///     auto async_get(client& c, std::string key, Token&& token) {
-///       return asio::async_initiate<Token, void(std::error_code, std::string)>(
+///       return asio::async_initiate<Token, void(asio_error_code, std::string)>(
 ///           leat::name_operation<"async_get">([&c](auto handler, std::string key) {
 ///             c.get(std::move(key), std::move(handler));
 ///           }),
@@ -56,4 +56,4 @@ template <detail::operation_text Name, class Initiation>
   }
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -6,7 +6,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The exception of an Asio operation that an error, a stop or a limit ended after the operation
 /// had transferred some bytes. Only an operation whose result is a number of bytes throws it, such
@@ -26,4 +26,4 @@ class partial_transfer : public failure {
   std::size_t bytes_transferred_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

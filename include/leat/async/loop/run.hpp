@@ -17,7 +17,7 @@
 
 LEAT_LOCAL_TYPES_BEGIN
 
-namespace leat {
+namespace LEAT {
 
 /// Options of run().
 struct run_options {
@@ -118,6 +118,6 @@ template <detail::main_task Main>
   }
 }
 
-}  // namespace leat
+}  // namespace LEAT
 
 LEAT_LOCAL_TYPES_END

@@ -10,7 +10,7 @@
 #include "leat/async/task.hpp"
 #include "leat/base/internal/pimpl.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Options of a runtime.
 struct runtime_options {
@@ -71,4 +71,4 @@ class runtime {
   std::atomic<std::size_t> next_{0};  // of next_scheduler(), modulo the size
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -5,15 +5,16 @@
 #include <type_traits>
 #include <utility>
 
-#include <asio/execution/blocking.hpp>
-#include <asio/execution/context.hpp>
-#include <asio/execution_context.hpp>
-
 #include "leat/async/scheduler/scheduler.hpp"
 #include "leat/async/scheduler/work_item.hpp"
+#include "leat/base/asio.hpp"
 #include "leat/base/internal/frame_allocator.hpp"
 
-namespace leat {
+#include LEAT_ASIO(execution/blocking.hpp)
+#include LEAT_ASIO(execution/context.hpp)
+#include LEAT_ASIO(execution_context.hpp)
+
+namespace LEAT {
 
 /// A scheduler as an Asio executor. The functions that it runs and the tasks of the scheduler run
 /// one at a time, as on a strand.
@@ -146,4 +147,4 @@ class scheduler_executor {
   return scheduler_executor(s);
 }
 
-}  // namespace leat
+}  // namespace LEAT

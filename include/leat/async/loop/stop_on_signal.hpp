@@ -8,7 +8,7 @@
 
 #include "leat/async/scheduler/scheduler.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A scope whose stop can wait for the end of the current step, such as a supervisor.
 template <class Scope>
@@ -103,4 +103,4 @@ class stop_on_signal {
   state* state_ = nullptr;  // deletes itself after its last wakeup; null where there are no signals
 };
 
-}  // namespace leat
+}  // namespace LEAT

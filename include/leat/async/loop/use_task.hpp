@@ -4,22 +4,23 @@
 #include <type_traits>
 #include <utility>
 
-#include <asio/async_result.hpp>
-
 #include "leat/async/loop/detail/asio_operation.hpp"
 #include "leat/async/loop/partial_transfer.hpp"
 #include "leat/async/select.hpp"
+#include "leat/base/asio.hpp"
 
-namespace asio {
+#include LEAT_ASIO(async_result.hpp)
+
+namespace LEAT_NAMESPACE_OF_ASIO {
 template <class CompletionToken>
 class redirect_error_t;
 template <class T, class CancellationSlot>
 class cancellation_slot_binder;
 template <class T, class Allocator>
 class allocator_binder;
-}  // namespace asio
+}  // namespace LEAT_NAMESPACE_OF_ASIO
 
-namespace leat {
+namespace LEAT {
 
 /// The type of use_task.
 struct use_task_t {
@@ -80,11 +81,11 @@ struct use_task_t {
 /// Cost:          no allocation in steady state beyond those of Asio.
 inline constexpr use_task_t use_task{};
 
-}  // namespace leat
+}  // namespace LEAT
 
 /// Creates the awaitable for an operation with one completion signature.
 template <class Signature>
-class asio::async_result<leat::use_task_t, Signature> {
+class leat::asio::async_result<leat::use_task_t, Signature> {
  public:
   /// Returns the awaitable.
   template <class Initiation, class... Arguments>
@@ -97,14 +98,14 @@ class asio::async_result<leat::use_task_t, Signature> {
 
 /// Rejects an operation with several completion signatures.
 template <class First, class Second, class... Others>
-class asio::async_result<leat::use_task_t, First, Second, Others...> {
+class leat::asio::async_result<leat::use_task_t, First, Second, Others...> {
   static_assert(!std::same_as<First, First>,
                 "use_task needs an operation with one completion signature");
 };
 
 /// Rejects a token that stores the error code elsewhere.
 template <class Signature>
-class asio::async_result<asio::redirect_error_t<leat::use_task_t>, Signature> {
+class leat::asio::async_result<leat::asio::redirect_error_t<leat::use_task_t>, Signature> {
   static_assert(!std::same_as<Signature, Signature>,
                 "asio::redirect_error() does not support use_task: write co_await "
                 "leat::as_tuple(operation(..., leat::use_task)) to receive the error code");
@@ -112,8 +113,8 @@ class asio::async_result<asio::redirect_error_t<leat::use_task_t>, Signature> {
 
 /// Rejects a token with a cancellation slot, because leat itself cancels the operation.
 template <class CancellationSlot, class Signature>
-class asio::async_result<asio::cancellation_slot_binder<leat::use_task_t, CancellationSlot>,
-                         Signature> {
+class leat::asio::async_result<
+    leat::asio::cancellation_slot_binder<leat::use_task_t, CancellationSlot>, Signature> {
   static_assert(!std::same_as<Signature, Signature>,
                 "asio::bind_cancellation_slot() does not support use_task: cancel the operation "
                 "with a limit such as leat::with_timeout(), with leat::with_stop() or in select()");
@@ -121,7 +122,8 @@ class asio::async_result<asio::cancellation_slot_binder<leat::use_task_t, Cancel
 
 /// Rejects a token with an allocator.
 template <class Allocator, class Signature>
-class asio::async_result<asio::allocator_binder<leat::use_task_t, Allocator>, Signature> {
+class leat::asio::async_result<leat::asio::allocator_binder<leat::use_task_t, Allocator>,
+                               Signature> {
   static_assert(!std::same_as<Signature, Signature>,
                 "asio::bind_allocator() does not support use_task: write leat::use_task alone, "
                 "whose operation is part of the frame of the task");

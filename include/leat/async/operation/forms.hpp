@@ -13,7 +13,7 @@
 #include "leat/async/operation/initiate.hpp"
 #include "leat/async/operation/operation.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// An operation whose `co_await` returns an R: `awaits<bool> auto push(...)`.
 template <class Operation, class R>
@@ -27,4 +27,4 @@ template <operation Operation, class... Arguments>
   return detail::operation_awaiter<Operation>(where, std::forward<Arguments>(arguments)...);
 }
 
-}  // namespace leat
+}  // namespace LEAT

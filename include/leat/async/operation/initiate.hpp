@@ -5,12 +5,13 @@
 #include <type_traits>
 #include <utility>
 
-#include <asio/async_result.hpp>
-
 #include "leat/async/detail/asio_misuse.hpp"
 #include "leat/async/operation/operation.hpp"
+#include "leat/base/asio.hpp"
 
-namespace leat {
+#include LEAT_ASIO(async_result.hpp)
+
+namespace LEAT {
 namespace detail {
 
 template <operation Operation, class Handler>
@@ -18,11 +19,11 @@ class handled_operation;
 
 template <class R>
 struct completion_signature {
-  using type = void(std::error_code, R);
+  using type = void(asio_error_code, R);
 };
 template <>
 struct completion_signature<void> {
-  using type = void(std::error_code);
+  using type = void(asio_error_code);
 };
 
 template <class T>
@@ -48,4 +49,4 @@ auto initiate(const std::source_location& where, Token&& token, Arguments&&... a
       token, std::forward<Arguments>(arguments)...);
 }
 
-}  // namespace leat
+}  // namespace LEAT

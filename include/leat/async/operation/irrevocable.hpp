@@ -16,7 +16,7 @@
 #include "leat/base/error.hpp"
 #include "leat/base/internal/assert.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The wait of an operation that cannot be undone once it has started, because code outside leat
 /// performs it: an Asio operation, a function on another thread. The base of such operations, which
@@ -195,4 +195,4 @@ class select_branch<Operation> {
 };
 
 }  // namespace detail
-}  // namespace leat
+}  // namespace LEAT

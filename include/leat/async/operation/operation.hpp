@@ -8,7 +8,7 @@
 
 #include "leat/async/operation/waiter.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Who performs an operation, and where: for an object that remembers its holder.
 struct caller {
@@ -126,4 +126,4 @@ bool cancel_wait(typename O::waiter& w) noexcept {
 template <operation O>
 using result_of = typename detail::deduced_result<O>::type;
 
-}  // namespace leat
+}  // namespace LEAT

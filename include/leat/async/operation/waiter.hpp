@@ -13,7 +13,7 @@
 #include "leat/async/wait_target.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The state or the outcome of a wait. From `cancelled` on, the operation had no effect, apart from
 /// the part that a partial_operation reports, and the forms throw an error.
@@ -215,4 +215,4 @@ class waiter_list {
   std::size_t size_ = 0;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -4,7 +4,7 @@
 #include "leat/base/clock.hpp"
 #include "leat/base/process_identity.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace detail {
 class signal_receiver;
@@ -43,4 +43,4 @@ class process_environment {
   detail::signal_receiver* receivers_ = nullptr;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -16,7 +16,7 @@
 #include "leat/base/internal/spin_budget.hpp"
 #include "leat/base/process_identity.hpp"
 
-namespace leat {
+namespace LEAT {
 
 class wait_operation;
 
@@ -201,4 +201,4 @@ class scheduler : public detail::task_runner {
   alignas(64) std::atomic<work_item*> remote_{nullptr};
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -5,7 +5,7 @@
 
 #include "leat/async/scheduler/scheduler.hpp"
 
-namespace leat {
+namespace LEAT {
 
 class task_scope;
 
@@ -144,4 +144,4 @@ class scheduler_driver : public scheduler {
   [[nodiscard]] bool destroy_task_batch(std::string_view what) noexcept;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -1,6 +1,8 @@
 #pragma once
 
-namespace leat {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT {
 
 /// Identifies a kind of service of a scheduler by its address: see scheduler::find_service().
 ///
@@ -11,4 +13,4 @@ struct service_key {
   service_key& operator=(const service_key&) = delete;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -8,7 +8,7 @@
 
 #include "leat/base/clock.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A point in time at which a function is called; usually a member of the operation that waits.
 ///
@@ -100,4 +100,4 @@ class timer_heap {
   std::uint64_t next_order_ = 1;  // 0: see put_first()
 };
 
-}  // namespace leat
+}  // namespace LEAT

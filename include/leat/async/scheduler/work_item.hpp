@@ -2,7 +2,9 @@
 
 #include <utility>
 
-namespace leat {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT {
 
 /// One piece of work that a scheduler runs. It is an intrusive list node, so that posting never
 /// allocates.
@@ -75,4 +77,4 @@ class work_list {
   work_item* tail_ = nullptr;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -3,7 +3,9 @@
 #include <exception>
 #include <memory>
 
-namespace leat {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT {
 
 class task_context;
 class wait_operation;
@@ -75,4 +77,4 @@ class task_hooks_scope {
   std::shared_ptr<task_hooks> hooks_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -11,7 +11,7 @@
 #include "leat/async/task.hpp"
 #include "leat/async/task_context.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace detail {
 
@@ -111,4 +111,4 @@ class task_local {
   const std::string_view name_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

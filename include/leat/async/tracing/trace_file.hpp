@@ -7,7 +7,7 @@
 
 #include "leat/base/clock.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace detail {
 class trace_recorder;
@@ -68,4 +68,4 @@ class trace_file {
   std::shared_ptr<detail::trace_recorder> recorder_;  // null: closed
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -6,7 +6,9 @@
 #include <new>
 #include <utility>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// Bytes in one allocation, aligned to 64 and shared by the copies of this object. Different
 /// threads may use, copy and destroy different copies.
@@ -60,4 +62,4 @@ class aligned_bytes {
   header* header_ = nullptr;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

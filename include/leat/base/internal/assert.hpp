@@ -1,6 +1,8 @@
 #pragma once
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// Called when a precondition or an invariant does not hold: prints the location and the message to
 /// standard error and ends the process. A broken precondition is a bug, not an error to handle.
@@ -11,7 +13,7 @@ namespace leat::detail {
 /// simulated world. Null if there is none.
 extern thread_local const char* assertion_note;
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail
 
 /// Ends the process with `sentence` unless `condition` holds. Active in every build type: the
 /// library asserts only where the program would otherwise lose data, corrupt memory or wait

@@ -5,7 +5,7 @@
 #include "leat/base/internal/thread_annotations.hpp"
 #include "leat/base/internal/thread_mutex.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// A mutex that costs its first thread no atomic instruction until a second thread locks it.
 ///
@@ -117,4 +117,4 @@ class LEAT_SCOPED_CAPABILITY held_lock {
 
 using biased_lock = held_lock<biased_mutex>;
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

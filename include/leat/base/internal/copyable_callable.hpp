@@ -6,7 +6,9 @@
 #include <type_traits>
 #include <utility>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// Returns a callable that a std::function can hold: `f`, or, if `f` can only be moved, a callable
 /// whose copies share it.
@@ -22,4 +24,4 @@ auto copyable_callable(F f) {
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

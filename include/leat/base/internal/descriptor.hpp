@@ -8,7 +8,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Owns a file descriptor and closes it.
 class descriptor {
@@ -30,4 +30,4 @@ class descriptor {
   int number_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

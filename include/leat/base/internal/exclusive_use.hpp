@@ -4,7 +4,7 @@
 
 #include "leat/base/internal/assert.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Detects misuse of a reader, writer or pipeline: use by two tasks at the same time, of which the
 /// second would overwrite the state of the first; a move or destruction during use; and use after a
@@ -52,4 +52,4 @@ class exclusive_use {
   state state_ = state::idle;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <new>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// A thread's lists of free blocks, by size. Trivially destructible, so that a block that is freed
 /// late, by the destructor of another thread-local object, still finds it.
@@ -115,4 +117,4 @@ struct standard_frame_allocator {
   }
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -2,7 +2,9 @@
 
 #include <type_traits>
 
-namespace leat {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT {
 
 template <class T>
 class task;
@@ -51,4 +53,4 @@ struct task_of_call<F, Args...> : std::true_type {
 };
 
 }  // namespace detail
-}  // namespace leat
+}  // namespace LEAT

@@ -5,7 +5,7 @@
 
 #include "leat/base/clock.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Lets one OS thread sleep until another one wakes it. Can be used once.
 class parker {
@@ -38,4 +38,4 @@ class parker {
   bool woken_ = false;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

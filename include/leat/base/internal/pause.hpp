@@ -1,6 +1,8 @@
 #pragma once
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// Tells the processor that this thread spins. One call takes 10 to 75 ns.
 inline void pause(int times = 1) noexcept {
@@ -13,4 +15,4 @@ inline void pause(int times = 1) noexcept {
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

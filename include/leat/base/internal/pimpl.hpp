@@ -4,7 +4,9 @@
 #include <memory>
 #include <utility>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// A std::unique_ptr for members in public headers. Each std::unique_ptr<T> adds 10 ms to the
 /// compilation of every file that includes it; this class adds almost nothing. T must be complete
@@ -56,4 +58,4 @@ class pimpl<T[]> {
   T* p_ = nullptr;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

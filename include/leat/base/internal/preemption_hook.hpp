@@ -1,6 +1,8 @@
 #pragma once
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// Points at which a simulated thread may be preempted: before it locks a mutex, and after it
 /// unlocks one.
@@ -70,4 +72,4 @@ class preemption_hook {
       ;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

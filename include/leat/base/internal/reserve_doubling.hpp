@@ -5,7 +5,9 @@
 #include <new>
 #include <vector>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// Reserves capacity for `count` items in all, and at least for twice the current number if it must
 /// grow, so that growing one by one costs little. Errors: std::bad_alloc; then nothing has changed.
@@ -16,4 +18,4 @@ void reserve_doubling(std::vector<T>& items, std::size_t count) {
   items.reserve(std::max(count, std::min(2 * items.size(), items.max_size())));
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -2,7 +2,7 @@
 
 #include "leat/base/internal/pause.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Spins until an event occurs, unless that has proved useless.
 ///
@@ -37,4 +37,4 @@ class spin_budget {
   unsigned char skipped_ = 0;   // calls, and those that have tried again
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

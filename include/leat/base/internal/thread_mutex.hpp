@@ -5,7 +5,7 @@
 #include "leat/base/internal/preemption_hook.hpp"
 #include "leat/base/internal/thread_annotations.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// A lock for short critical sections that never wait and call no user code except the moves of a
 /// queue's items.
@@ -50,4 +50,4 @@ class LEAT_SCOPED_CAPABILITY thread_lock {
   thread_mutex& mutex_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

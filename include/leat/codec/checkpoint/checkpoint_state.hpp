@@ -7,7 +7,7 @@
 
 #include "leat/base/braced.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The contents of the state file of a directory: a list of its checkpoints.
 ///
@@ -34,4 +34,4 @@ struct checkpoint_state {
   friend bool operator==(const checkpoint_state&, const checkpoint_state&) = default;
 };
 
-}  // namespace leat
+}  // namespace LEAT

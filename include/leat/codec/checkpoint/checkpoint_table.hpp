@@ -7,7 +7,7 @@
 
 #include "leat/base/bytes.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A value of a checkpoint file: its name, type and position.
 struct checkpoint_entry {
@@ -86,4 +86,4 @@ struct checkpoint_table {
   friend bool operator==(const checkpoint_table&, const checkpoint_table&) = default;
 };
 
-}  // namespace leat
+}  // namespace LEAT

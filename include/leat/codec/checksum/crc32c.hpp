@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <span>
 
-namespace leat {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT {
 
 /// Returns the CRC-32C (Castagnoli) checksum of `bytes`; 0 if `bytes` is empty.
 ///
@@ -34,4 +36,4 @@ namespace leat {
   return (rotated >> 17) | (rotated << 15);
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -6,7 +6,7 @@
 
 #include "leat/base/bytes.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A fingerprint of the records of an epoch. Two epochs with the same records, each as often, have
 /// equal fingerprints, in any order and with any number of readers.
@@ -72,4 +72,4 @@ class epoch_fingerprint {
 /// Returns a text such as "3 records, 0123456789abcdef0123456789abcdef".
 [[nodiscard]] std::string to_string(const epoch_fingerprint& f);
 
-}  // namespace leat
+}  // namespace LEAT

@@ -8,7 +8,7 @@
 
 #include "leat/base/bytes.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The compression of a file as a whole.
 enum class compression : std::uint8_t {
@@ -65,4 +65,4 @@ inline constexpr std::size_t compression_sample_size = 4096;
 /// the header of a record with the right checksum.
 [[nodiscard]] compression detect_tfrecord_compression(byte_view beginning);
 
-}  // namespace leat
+}  // namespace LEAT

@@ -9,7 +9,7 @@
 #include "leat/codec/decode_error.hpp"
 #include "leat/tensor/tensor.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Decompresses strings that are compressed one by one. Returns a tensor of strings with the same
 /// shape.
@@ -31,4 +31,4 @@ namespace leat {
 [[nodiscard]] std::string decode_compressed(byte_view bytes, compression type,
                                             const decompression_options& options = {});
 
-}  // namespace leat
+}  // namespace LEAT

@@ -11,7 +11,7 @@
 #include "leat/base/error.hpp"
 #include "leat/codec/compression/compression.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The status in which a call of a decompressor ended.
 enum class decompression_status : std::uint8_t {
@@ -128,4 +128,4 @@ class decompressor {
 [[nodiscard]] std::unique_ptr<decompressor> make_decompressor(
     compression format, const decompression_options& options = {});
 
-}  // namespace leat
+}  // namespace LEAT

@@ -8,7 +8,7 @@
 #include "leat/base/internal/pimpl.hpp"
 #include "leat/codec/compression/compression.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// How deflate searches for repetitions. Every decompressor reads the streams of all strategies.
 enum class deflate_strategy : std::uint8_t {
@@ -93,4 +93,4 @@ class deflater {
   detail::pimpl<state> state_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -16,7 +16,7 @@
 #include "leat/tensor/tensor.hpp"
 #include "leat/tensor/tensor_tuple.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A column of comma-separated values: its type, and the value of missing fields.
 struct csv_column {
@@ -152,4 +152,4 @@ class csv_decoder {
   detail::pimpl<const plan> plan_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

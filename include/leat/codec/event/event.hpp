@@ -11,7 +11,7 @@
 #include "leat/base/braced.hpp"
 #include "leat/codec/event/histogram.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A value of a summary that is kept as its serialized bytes: an image, a sound, a tensor, or a
 /// histogram in TensorFlow's old format.
@@ -173,4 +173,4 @@ struct event_record {
   friend bool operator==(const event_record&, const event_record&) = default;
 };
 
-}  // namespace leat
+}  // namespace LEAT

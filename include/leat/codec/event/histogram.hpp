@@ -7,7 +7,7 @@
 
 #include "leat/base/braced.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A histogram in its stored form: TensorFlow's message HistogramProto.
 ///
@@ -118,4 +118,4 @@ class histogram {
   double sum_squares_ = 0;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -11,7 +11,7 @@
 #include "leat/codec/example/example_options.hpp"
 #include "leat/tensor/tensor.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The complete contents of a tf.train.Example or a tf.train.SequenceExample.
 struct decoded_example {
@@ -37,4 +37,4 @@ struct decoded_example {
 /// Cost:   O(bytes); one or two allocations for each feature.
 [[nodiscard]] decoded_example decode_example(byte_view record, example_options options = {});
 
-}  // namespace leat
+}  // namespace LEAT

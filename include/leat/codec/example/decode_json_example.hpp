@@ -6,7 +6,7 @@
 #include "leat/codec/decode_error.hpp"
 #include "leat/tensor/tensor.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Converts the JSON text of tf.train.Example messages to serialized messages. Returns a tensor of
 /// strings with the shape of `texts`.
@@ -31,4 +31,4 @@ namespace leat {
 /// Errors: as above; the record of a decode_error is 0.
 [[nodiscard]] std::string decode_json_example(std::string_view text);
 
-}  // namespace leat
+}  // namespace LEAT

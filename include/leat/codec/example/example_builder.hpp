@@ -9,7 +9,7 @@
 
 #include "leat/base/internal/range_concepts.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace detail {
 
@@ -138,4 +138,4 @@ class sequence_example_builder {
   bool in_list_ = false;
 };
 
-}  // namespace leat
+}  // namespace LEAT

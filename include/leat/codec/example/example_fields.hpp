@@ -20,7 +20,7 @@
 #include "leat/tensor/dtype.hpp"
 #include "leat/tensor/shape.hpp"
 
-namespace leat {
+namespace LEAT {
 namespace detail {
 
 template <class V>
@@ -300,4 +300,4 @@ class example_fields {
   detail::example_reader reader_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

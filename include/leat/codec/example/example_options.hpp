@@ -1,6 +1,8 @@
 #pragma once
 
-namespace leat {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT {
 
 /// Options of reading a tf.train.Example or a tf.train.SequenceExample.
 struct example_options {
@@ -9,4 +11,4 @@ struct example_options {
   bool check_utf8 = true;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -9,7 +9,7 @@
 #include "leat/codec/example/example_options.hpp"
 #include "leat/codec/example/features.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Parses serialized tf.train.Example messages into tensors.
 ///
@@ -89,4 +89,4 @@ class example_parser {
   detail::pimpl<const plan> plan_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

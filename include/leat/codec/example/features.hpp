@@ -15,7 +15,7 @@
 #include "leat/tensor/tensor.hpp"
 #include "leat/tensor/tensor_tuple.hpp"
 
-namespace leat {
+namespace LEAT {
 
 // Descriptions of the features of an Example. Types are float32, int64 and string.
 
@@ -144,4 +144,4 @@ class parsed_features {
   value_map values_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -9,7 +9,7 @@
 #include "leat/codec/example/example_options.hpp"
 #include "leat/codec/example/features.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The result of parsing SequenceExamples.
 ///
@@ -75,4 +75,4 @@ class sequence_example_parser {
   detail::pimpl<const plan> plan_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

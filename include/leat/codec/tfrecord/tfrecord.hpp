@@ -8,7 +8,7 @@
 
 #include "leat/base/bytes.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The frame around a record in a TFRecord file, all numbers little-endian:
 ///
@@ -93,4 +93,4 @@ tfrecord_scan scan_tfrecords(byte_view bytes, std::vector<byte_view>& records,
 /// Errors: std::bad_alloc.
 void append_tfrecord(std::vector<std::byte>& out, byte_view payload);
 
-}  // namespace leat
+}  // namespace LEAT

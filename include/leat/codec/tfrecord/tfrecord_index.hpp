@@ -8,7 +8,7 @@
 #include "leat/base/bytes.hpp"
 #include "leat/codec/tfrecord/tfrecord.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A fingerprint of the file from which an index was built. It shows whether a file is still the
 /// same.
@@ -181,4 +181,4 @@ class tfrecord_index_builder {
 /// Cost:          a few ns a record.
 tfrecord_scan index_tfrecords(byte_view bytes, std::uint64_t left, tfrecord_index_builder& to);
 
-}  // namespace leat
+}  // namespace LEAT

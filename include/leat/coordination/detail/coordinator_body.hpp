@@ -7,7 +7,7 @@
 #include "leat/async/task.hpp"
 #include "leat/base/internal/is_task.hpp"
 
-namespace leat {
+namespace LEAT {
 
 class coordinator;
 
@@ -80,4 +80,4 @@ class body_result<void> {
 };
 
 }  // namespace detail
-}  // namespace leat
+}  // namespace LEAT

@@ -19,7 +19,7 @@
 
 LEAT_LOCAL_TYPES_BEGIN
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Removes the next item from a queue. There is no time limit, unless the queue's producer was
 /// never started, because such a queue stays empty indefinitely. `reader` and `item` are for the
@@ -53,6 +53,6 @@ template <class Item, class Queue>
   return std::chrono::milliseconds(1) * (1 << std::min(failures - 2, most_doublings));
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail
 
 LEAT_LOCAL_TYPES_END

@@ -8,7 +8,7 @@
 #include "leat/base/error.hpp"
 #include "leat/coordination/queue_runner.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The default of start_patience: how long a consumer waits for a producer that was never started
 /// before it reports it.
@@ -57,4 +57,4 @@ class producer_list_entry {
 /// never had one.
 [[nodiscard]] bool waits_for_unstarted_producer();
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

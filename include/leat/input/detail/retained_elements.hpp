@@ -6,7 +6,7 @@
 #include "leat/base/internal/thread_mutex.hpp"
 #include "leat/tensor/tensor_tuple.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Elements that were popped from a queue, but could not be stacked to a batch for lack of memory.
 /// The next call uses them first. Thread safety: thread-safe.
@@ -32,4 +32,4 @@ class retained_elements {
   batch held_ LEAT_GUARDED_BY(mutex_);
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

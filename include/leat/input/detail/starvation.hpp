@@ -8,7 +8,7 @@
 #include "leat/base/error.hpp"
 #include "leat/queue/queue_base.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The state of the sources of a batcher. Thread safety: thread-safe.
 struct feed_state {
@@ -23,4 +23,4 @@ struct feed_state {
 /// Errors: invalid_argument for a patience of 0 or less.
 void check_patience(const queue_base& queue, duration patience);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -5,7 +5,7 @@
 
 #include "leat/sync/oneshot.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Turns that tasks receive in the order in which they took a place, although they become ready for
 /// their turns in another order. Thread-bound.
@@ -49,4 +49,4 @@ class turn_order {
   oneshot<turn>::receiver next_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -4,7 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace leat {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT {
 
 /// Returns the path by which readers, pipelines and file::open() read from an open descriptor of
 /// the process, such as "/dev/fd/3". "/dev/stdin" is another name of "/dev/fd/0".
@@ -40,4 +42,4 @@ namespace detail {
 [[nodiscard]] std::optional<int> descriptor_of_path(std::string_view path) noexcept;
 
 }  // namespace detail
-}  // namespace leat
+}  // namespace LEAT

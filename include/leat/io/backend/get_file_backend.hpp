@@ -5,7 +5,7 @@
 #include "leat/async/scheduler/scheduler.hpp"
 #include "leat/files/file_backend.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The choice of the file backend for schedulers that are not simulated.
 enum class file_backend_choice {
@@ -32,4 +32,4 @@ enum class file_backend_choice {
 /// number. Thread safety: thread-safe.
 [[nodiscard]] std::string file_backend_reason();
 
-}  // namespace leat
+}  // namespace LEAT

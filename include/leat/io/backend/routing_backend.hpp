@@ -7,7 +7,7 @@
 
 #include "leat/files/file_backend.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A file backend that selects another backend for each path, by the longest prefix of the path.
 ///
@@ -60,4 +60,4 @@ class routing_backend final : public file_backend {
   std::vector<std::pair<std::string, file_backend*>> routes_;  // the longest prefix first
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -18,7 +18,7 @@
 #include "leat/base/internal/assert.hpp"
 #include "leat/files/file_backend.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// An awaitable for one file_request. Its result is a number of bytes, a handle or 0, or a negative
 /// errno.
@@ -272,4 +272,4 @@ void require_capability(const std::string& path, const file_backend& backend,
                                    std::string_view what);
 
 }  // namespace detail
-}  // namespace leat
+}  // namespace LEAT

@@ -7,7 +7,7 @@
 #include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Options of match_files().
 struct match_options {
@@ -48,4 +48,4 @@ struct match_options {
 ///     {.files = {leat::escape_pattern(folder) + "/*.txt"}}
 [[nodiscard]] std::string escape_pattern(std::string_view name);
 
-}  // namespace leat
+}  // namespace LEAT

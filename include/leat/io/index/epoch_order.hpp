@@ -8,7 +8,7 @@
 #include "leat/base/permutation.hpp"
 #include "leat/base/world_rank.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Whether the records or the files of an epoch are distributed to the ranks of a job.
 enum class shard_by {
@@ -206,4 +206,4 @@ class epoch_order {
   std::uint64_t most_ = 0;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -23,7 +23,7 @@
 #include "leat/io/index/tfrecord_file.hpp"
 #include "leat/io/reader/corruption.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace detail {
 class batched_reads;
@@ -250,4 +250,4 @@ class indexed_reader {
   indexed_reader_statistics statistics_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

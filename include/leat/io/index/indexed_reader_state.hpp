@@ -9,7 +9,7 @@
 #include "leat/codec/checksum/epoch_fingerprint.hpp"
 #include "leat/io/index/epoch_order.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The position of an indexed_reader and the identity of its files, from which a reader can resume.
 ///
@@ -81,4 +81,4 @@ struct indexed_reader_state {
                                                        std::string_view reader);
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -11,7 +11,7 @@
 #include "leat/base/internal/aligned_bytes.hpp"
 #include "leat/io/reader/record_batch.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Records from any positions of one file or several files, in the order in which they were
 /// requested.
@@ -111,4 +111,4 @@ class owned_record {
   std::uint64_t index_ = 0;
 };
 
-}  // namespace leat
+}  // namespace LEAT

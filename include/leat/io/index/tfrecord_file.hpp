@@ -15,7 +15,7 @@
 #include "leat/io/index/record_selection.hpp"
 #include "leat/io/reader/record_reader.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace detail {
 struct record_corruption;
@@ -163,4 +163,4 @@ class tfrecord_file {
   std::size_t number_ = 0;  // of those
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -9,7 +9,7 @@
 #include "leat/codec/tfrecord/tfrecord_index.hpp"
 #include "leat/io/file/file.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Returns the default path of the index of a TFRecord file: `path` followed by ".index".
 [[nodiscard]] std::string tfrecord_index_path(std::string_view path);
@@ -86,4 +86,4 @@ namespace leat {
 /// Cost:   reads 8 KiB.
 [[nodiscard]] task<tfrecord_fingerprint> get_tfrecord_fingerprint(file& f);
 
-}  // namespace leat
+}  // namespace LEAT

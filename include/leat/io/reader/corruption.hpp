@@ -11,7 +11,7 @@
 #include "leat/base/braced.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 class quarantine_log;
 
@@ -123,4 +123,4 @@ void add_corruption_settings(const corruption_options& o, Add&& add) {
 [[nodiscard]] std::string too_long_hint(std::uint64_t offset);
 
 }  // namespace detail
-}  // namespace leat
+}  // namespace LEAT

@@ -11,7 +11,7 @@
 #include "leat/io/reader/record_reader.hpp"
 #include "leat/io/stream/read_options.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Options of csv_reader.
 struct csv_reader_options {
@@ -107,4 +107,4 @@ class csv_framing {
 using csv_reader = basic_record_reader<detail::csv_framing>;
 extern template class basic_record_reader<detail::csv_framing>;
 
-}  // namespace leat
+}  // namespace LEAT

@@ -17,7 +17,7 @@
 #include "leat/io/file/file.hpp"
 #include "leat/io/stream/detail/chunk.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Options of file_prefetcher.
 struct file_prefetcher_options {
@@ -149,4 +149,4 @@ class file_prefetcher {
   bool first_has_failed_ = false;  // its error was thrown
 };
 
-}  // namespace leat
+}  // namespace LEAT

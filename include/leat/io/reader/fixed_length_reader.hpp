@@ -11,7 +11,7 @@
 #include "leat/io/reader/record_reader.hpp"
 #include "leat/io/stream/read_options.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Options of fixed_length_reader. Record k is at offset header_size + k * hop_size.
 struct fixed_length_reader_options {
@@ -84,4 +84,4 @@ class fixed_length_framing {
 using fixed_length_reader = basic_record_reader<detail::fixed_length_framing>;
 extern template class basic_record_reader<detail::fixed_length_framing>;
 
-}  // namespace leat
+}  // namespace LEAT

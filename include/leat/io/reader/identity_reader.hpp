@@ -11,7 +11,7 @@
 #include "leat/io/reader/record_batch.hpp"
 #include "leat/io/reader/record_reader.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Options of identity_reader, none of which has an effect.
 struct identity_reader_options {
@@ -71,4 +71,4 @@ class identity_reader {
   std::uint64_t reports_ = 0;  // of others
 };
 
-}  // namespace leat
+}  // namespace LEAT

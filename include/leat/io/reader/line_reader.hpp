@@ -11,7 +11,7 @@
 #include "leat/io/reader/record_reader.hpp"
 #include "leat/io/stream/read_options.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Options of line_reader.
 struct line_reader_options {
@@ -81,4 +81,4 @@ class line_framing {
 using line_reader = basic_record_reader<detail::line_framing>;
 extern template class basic_record_reader<detail::line_framing>;
 
-}  // namespace leat
+}  // namespace LEAT

@@ -8,7 +8,7 @@
 #include "leat/io/file/file.hpp"
 #include "leat/io/reader/corruption.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A log file of the data that readers could not deliver, with a line of JSON for each report:
 ///
@@ -48,4 +48,4 @@ class quarantine_log {
   bool writing_ = false;
 };
 
-}  // namespace leat
+}  // namespace LEAT

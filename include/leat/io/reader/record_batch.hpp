@@ -11,7 +11,7 @@
 #include "leat/base/internal/assert.hpp"
 #include "leat/io/stream/detail/chunk.hpp"
 
-namespace leat {
+namespace LEAT {
 
 template <class Framing>
 class basic_record_reader;
@@ -119,4 +119,4 @@ using record_batch = basic_record_batch<byte_view>;
 /// A batch of lines of a text file.
 using line_batch = basic_record_batch<std::string_view>;
 
-}  // namespace leat
+}  // namespace LEAT

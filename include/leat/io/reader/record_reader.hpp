@@ -18,7 +18,7 @@
 #include "leat/io/stream/detail/framing_types.hpp"
 #include "leat/io/stream/internal/decompressed_stream.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The counts of a reader so far.
 struct reader_statistics {
@@ -200,4 +200,4 @@ class basic_record_reader {
   reader_statistics statistics_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -14,7 +14,7 @@
 #include "leat/io/reader/record_reader.hpp"
 #include "leat/io/stream/read_options.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Options of tfrecord_reader.
 struct tfrecord_reader_options {
@@ -103,4 +103,4 @@ class tfrecord_framing {
 using tfrecord_reader = basic_record_reader<detail::tfrecord_framing>;
 extern template class basic_record_reader<detail::tfrecord_framing>;
 
-}  // namespace leat
+}  // namespace LEAT

@@ -11,7 +11,7 @@
 #include "leat/io/reader/record_reader.hpp"
 #include "leat/io/stream/read_options.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Options of whole_file_reader.
 struct whole_file_reader_options {
@@ -72,4 +72,4 @@ class whole_file_framing {
 using whole_file_reader = basic_record_reader<detail::whole_file_framing>;
 extern template class basic_record_reader<detail::whole_file_framing>;
 
-}  // namespace leat
+}  // namespace LEAT

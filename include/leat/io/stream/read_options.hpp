@@ -2,7 +2,9 @@
 
 #include <cstddef>
 
-namespace leat {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT {
 
 /// Options for how a reader fetches its file.
 struct read_options {
@@ -21,4 +23,4 @@ struct read_options {
   bool regular_only = false;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -16,7 +16,7 @@
 #include "leat/io/index/detail/sidecar_index.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Options of a sharded_tfrecord_writer. If no limit and no `shard_count` is set, there is one
 /// file.
@@ -142,4 +142,4 @@ class sharded_tfrecord_writer {
   bool closed_ = false;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -15,7 +15,7 @@
 #include "leat/io/file/file.hpp"
 #include "leat/io/index/detail/sidecar_index.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Options of a tfrecord_appender.
 struct tfrecord_appender_options {
@@ -131,4 +131,4 @@ class tfrecord_appender {
 ///         has written; system errors. After an error, you can call it again.
 [[nodiscard]] task<bool> roll_back_append(std::string path);
 
-}  // namespace leat
+}  // namespace LEAT

@@ -14,7 +14,7 @@
 #include "leat/io/file/internal/atomic_file.hpp"
 #include "leat/io/index/detail/sidecar_index.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Options of a tfrecord_writer.
 struct tfrecord_writer_options {
@@ -117,4 +117,4 @@ class tfrecord_writer {
   bool closed_ = false;
 };
 
-}  // namespace leat
+}  // namespace LEAT

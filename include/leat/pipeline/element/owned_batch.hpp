@@ -11,7 +11,7 @@
 #include "leat/base/bytes.hpp"
 #include "leat/io/reader/record_batch.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A batch of records or lines that owns their bytes, stored contiguously in one block of memory.
 /// It is what shuffle() and batch() make of a file's batches.
@@ -157,4 +157,4 @@ using owned_record_batch = basic_owned_batch<byte_view>;
 /// A batch that owns the text of its lines.
 using owned_line_batch = basic_owned_batch<std::string_view>;
 
-}  // namespace leat
+}  // namespace LEAT

@@ -8,7 +8,7 @@
 #include "leat/pipeline/metrics/stage_metrics.hpp"
 #include "leat/queue/queue_base.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The Content-Type with which a server sends the text.
 inline constexpr const char* prometheus_content_type = "text/plain; version=0.0.4; charset=utf-8";
@@ -34,4 +34,4 @@ inline constexpr const char* prometheus_content_type = "text/plain; version=0.0.
                                           std::span<const queue_base* const> queues,
                                           std::optional<time_point> now = {});
 
-}  // namespace leat
+}  // namespace LEAT

@@ -11,7 +11,7 @@
 #include "leat/base/clock.hpp"
 #include "leat/pipeline/metrics/detail/span_clock.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The metrics of a stage of a pipeline: the records that passed through it, how long its tasks
 /// existed, and how long these waited for input and for free capacity in their output. Times are
@@ -170,4 +170,4 @@ class stage_work_timer {
 [[nodiscard]] std::string describe_bottleneck(std::span<const stage_metrics* const> stages,
                                               duration elapsed, std::optional<time_point> now = {});
 
-}  // namespace leat
+}  // namespace LEAT

@@ -8,7 +8,7 @@
 #include "leat/pipeline/plan/plan_error.hpp"
 #include "leat/pipeline/plan/planned_batch.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The type of all pipelines that are built from plans. A state of such a pipeline equals the state
 /// of the same pipeline that is declared in C++.
@@ -40,4 +40,4 @@ using planned_pipeline = pipeline<std::vector<planned_batch>>;
 /// Cancellation: fails with `cancelled`; the stage keeps has_header_in_files.
 [[nodiscard]] task<void> read_headers(pipeline_plan& plan);
 
-}  // namespace leat
+}  // namespace LEAT

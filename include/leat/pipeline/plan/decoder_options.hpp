@@ -11,7 +11,7 @@
 #include "leat/codec/example/features.hpp"
 #include "leat/tensor/dtype.hpp"
 
-namespace leat {
+namespace LEAT {
 
 // Stages of a pipeline_plan that decode batches of records or lines into columns. Each is a
 // pipeline::map() whose function is one of the decoders of leat/codec.hpp.
@@ -65,4 +65,4 @@ struct raw_stage_options {
   std::size_t workers = 0;            ///< see map_stage_options
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -22,7 +22,7 @@
 #include "leat/pipeline/stage/pipeline_options.hpp"
 #include "leat/pipeline/stage/stage_options.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The files of read_indexed(), and how it reads them.
 struct indexed_source {
@@ -95,4 +95,4 @@ struct pipeline_plan {
   [[nodiscard]] std::size_t workers() const noexcept;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -6,7 +6,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// An error of a pipeline_plan. It names the part of the plan and its option, so that a program can
 /// print the place where it has read them.
@@ -28,4 +28,4 @@ class plan_error : public failure {
   std::string option_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

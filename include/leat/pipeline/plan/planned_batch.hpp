@@ -11,7 +11,7 @@
 #include "leat/codec/example/features.hpp"
 #include "leat/pipeline/element/owned_batch.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// An element of a pipeline that was built from a pipeline_plan: a batch of records, of lines, or
 /// of the columns that a stage has decoded from them.
@@ -65,4 +65,4 @@ class planned_batch {
   std::variant<owned_record_batch, owned_line_batch, std::vector<column>> content_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -5,7 +5,7 @@
 
 #include "leat/tensor/dtype.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A column of the batches of a pipeline_plan, known before a file is read.
 struct planned_column {
@@ -22,4 +22,4 @@ struct planned_column {
   std::string text;             ///< a description, such as "float32 [?,2]"
 };
 
-}  // namespace leat
+}  // namespace LEAT

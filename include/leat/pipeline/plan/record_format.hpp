@@ -5,7 +5,9 @@
 #include <span>
 #include <string_view>
 
-namespace leat {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT {
 
 /// The format of files of records, and the reader of a pipeline_plan. The enumerators are in the
 /// order of the alternatives of plan_source.
@@ -39,4 +41,4 @@ struct record_format_info {
   return record_formats()[static_cast<std::size_t>(format)];
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -9,7 +9,7 @@
 #include "leat/base/braced.hpp"
 #include "leat/base/world_rank.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The files that a pipeline reads, how often, and in which order.
 ///
@@ -46,4 +46,4 @@ struct file_source {
   option_string name = "files";               ///< name of the stage
 };
 
-}  // namespace leat
+}  // namespace LEAT

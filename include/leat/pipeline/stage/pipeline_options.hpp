@@ -10,7 +10,7 @@
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The order in which a pipeline delivers the elements of several workers.
 enum class ordering {
@@ -53,4 +53,4 @@ struct pipeline_options {
 /// Returns all schedulers of a runtime, for pipeline_options::workers.
 [[nodiscard]] std::vector<scheduler*> schedulers_of(const runtime& rt);
 
-}  // namespace leat
+}  // namespace LEAT

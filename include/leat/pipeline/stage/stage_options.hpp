@@ -8,7 +8,7 @@
 #include "leat/base/batch_remainder.hpp"
 #include "leat/base/braced.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Options of pipeline::map() and flat_map().
 struct map_stage_options {
@@ -41,4 +41,4 @@ struct batch_stage_options {
   option_string name = "batch";                       ///< name of the stage
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -7,7 +7,7 @@
 #include "leat/async/loop/block_on.hpp"
 #include "leat/async/wait_limit.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The blocking functions of a queue in 0.2, of which block_on() has taken the place.
 /// Queue is the queue class, which derives from this class.
@@ -46,4 +46,4 @@ class blocking_names {
   Queue& self() noexcept { return static_cast<Queue&>(*this); }
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -9,7 +9,7 @@
 #include "leat/queue/detail/queue_operations.hpp"
 #include "leat/queue/queue_base.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// A pop_up_to whose result keeps the weights of the items, so that they can still return to the
 /// queue.
@@ -64,4 +64,4 @@ class collected_items {
   queue_waiter pop_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

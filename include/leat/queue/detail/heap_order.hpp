@@ -8,7 +8,7 @@
 
 #include "leat/base/internal/reserve_doubling.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Smallest item first, and the oldest of equal items: a binary heap of numbered items.
 template <class T, class Less>
@@ -81,4 +81,4 @@ class heap_order {
   Less less_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

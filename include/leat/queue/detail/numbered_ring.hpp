@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// First in, first out: a ring of a power of two of slots, grown on reserve() only. It is a
 /// numbered_order: the queue passes the number of each item, which determines its slot. Numbers
@@ -98,4 +100,4 @@ class numbered_ring {
   std::size_t mask_ = 0;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// The items that a push_many owns: a braced list, a copy of a const range, or a vector that was
 /// passed as an rvalue.
@@ -41,4 +43,4 @@ class owned_items {
   std::vector<T> items_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

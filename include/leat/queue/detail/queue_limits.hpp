@@ -8,7 +8,7 @@
 #include "leat/queue/queue_options.hpp"
 #include "leat/queue/queue_statistics.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The limits of a queue on the weight of its items: its own, and its share of a memory_budget.
 ///
@@ -87,4 +87,4 @@ class queue_limits {
   std::size_t returned_weight_ = 0;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

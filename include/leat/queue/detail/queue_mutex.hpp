@@ -10,7 +10,7 @@
 #include "leat/base/internal/thread_annotations.hpp"
 #include "leat/base/internal/thread_mutex.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The lock of a queue, with the counts of its items.
 ///
@@ -252,4 +252,4 @@ class LEAT_CAPABILITY("mutex") queue_mutex {
 /// Holds the whole lock of a queue for a scope.
 using queue_lock = held_lock<queue_mutex>;
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -15,7 +15,7 @@
 #include "leat/queue/detail/raw_storage.hpp"
 #include "leat/queue/queue_base.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // The operations of a queue. Queue is the typed_queue_base. `Weights` and `Batch` hold the weights
 // of the items, for a queue that weighs.
@@ -185,4 +185,4 @@ struct pop_many_operation : pop_base<Queue, pop_many_operation<Queue, T, Role, B
   }
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -5,7 +5,7 @@
 
 #include "leat/queue/queue_base.hpp"
 
-namespace leat {
+namespace LEAT {
 
 // A queue that is full has memory for its items and those that may return, unless it holds returned
 // items beyond its capacity. `capacity_` is not `unbounded`, so the sum cannot wrap around.
@@ -43,4 +43,4 @@ template <bool in_task>
   return waits;
 }
 
-}  // namespace leat
+}  // namespace LEAT

@@ -11,7 +11,7 @@
 #include "leat/queue/detail/queue_weight.hpp"
 #include "leat/queue/detail/raw_storage.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Stores the items of a queue and determines which one is next: the part that the author of a new
 /// queue type writes. Called under the queue's lock. An Item is a value or, with a weight function,
@@ -253,4 +253,4 @@ class queue_storage {
   Order order_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

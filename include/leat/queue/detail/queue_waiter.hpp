@@ -13,7 +13,7 @@
 #include "leat/base/error.hpp"
 #include "leat/queue/partial_push_error.hpp"
 
-namespace leat {
+namespace LEAT {
 
 class queue_base;
 
@@ -128,4 +128,4 @@ class queue_waiter : public waiter {
 };
 
 }  // namespace detail
-}  // namespace leat
+}  // namespace LEAT

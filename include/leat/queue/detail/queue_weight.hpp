@@ -11,7 +11,7 @@
 #include "leat/base/internal/pimpl.hpp"
 #include "leat/queue/queue_options.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // The additional state of a queue with a weight function. Other queues have none of it.
 
@@ -84,4 +84,4 @@ struct weighed_batch : std::vector<T> {
   }
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -5,7 +5,9 @@
 #include <new>
 #include <utility>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// Memory for one value, which the user of this object constructs.
 template <class T>
@@ -28,4 +30,4 @@ class raw_storage {
   alignas(T) std::byte bytes_[sizeof(T)];
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

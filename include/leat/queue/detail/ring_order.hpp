@@ -7,7 +7,7 @@
 #include "leat/base/internal/cache_line_gap.hpp"
 #include "leat/queue/detail/numbered_ring.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// First in, first out, with counts of its own: the base of an order that changes how items leave.
 /// A fifo_queue uses the numbered_ring itself, with the counts of the queue.
@@ -59,4 +59,4 @@ class ring_order {
   [[maybe_unused]] cache_line_gap after_tail_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -8,7 +8,7 @@
 #include "leat/base/internal/reserve_doubling.hpp"
 #include "leat/base/random.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Any stored item, all equally likely: one random draw for each item taken. The last item fills
 /// the hole.
@@ -44,4 +44,4 @@ class shuffle_order {
   random_engine random_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -10,7 +10,7 @@
 #include "leat/tensor/stacking.hpp"
 #include "leat/tensor/tensor_tuple.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // Built on the operations of the queue, which include its weights.
 
@@ -35,4 +35,4 @@ struct pop_batch_operation : PopMany {
   }
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

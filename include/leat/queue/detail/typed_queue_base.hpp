@@ -14,7 +14,7 @@
 #include "leat/queue/detail/queue_storage.hpp"
 #include "leat/queue/queue_base.hpp"
 
-namespace leat {
+namespace LEAT {
 
 template <class Queue>
 class tensor_queue;
@@ -362,4 +362,4 @@ class typed_queue_base : public queue_base {
 };
 
 }  // namespace detail
-}  // namespace leat
+}  // namespace LEAT

@@ -17,7 +17,7 @@
 #include "leat/sim/decision_source.hpp"
 #include "leat/sim/world_part.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 
 /// A fault of an operation on a file.
 enum class fault : std::uint8_t {
@@ -272,4 +272,4 @@ class file_system final : public file_backend, public world_part {
   bool crashed_ = false;
 };
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

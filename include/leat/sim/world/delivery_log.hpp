@@ -6,7 +6,9 @@
 #include <unordered_map>
 #include <utility>
 
-namespace leat::sim {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::sim {
 
 /// A record of the items that producers push and consumers pop. It checks that no item is lost or
 /// delivered twice, and that the items of each producer arrive in order.
@@ -62,4 +64,4 @@ class delivery_log {
   std::size_t taken_ = 0;
 };
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

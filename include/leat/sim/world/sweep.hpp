@@ -11,7 +11,7 @@
 #include "leat/base/clock.hpp"
 #include "leat/sim/world/world.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 
 /// The error of a sweep: a seed under which the program fails.
 ///
@@ -103,4 +103,4 @@ sweep_result sweep(const world::body& b, const sweep_options& options = {});
                                                 std::vector<std::uint32_t> script,
                                                 const world_options& options, std::size_t max_runs);
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

@@ -23,7 +23,7 @@
 #include "leat/sim/world/world_options.hpp"
 #include "leat/sim/world_part.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 
 class simulated_call_part;
 class simulated_turn;
@@ -378,4 +378,4 @@ class world {
 /// Errors: those of world::run().
 void run(std::uint64_t seed, const world::body& b, const world_options& options = {});
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

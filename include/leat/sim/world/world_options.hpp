@@ -8,7 +8,7 @@
 #include "leat/sim/allocation_faults.hpp"
 #include "leat/sim/file_system/file_system.hpp"
 
-namespace leat::sim {
+namespace LEAT::sim {
 
 /// Options for the lines of a schedule: how many are kept, and where they are written.
 struct trace_options {
@@ -38,4 +38,4 @@ struct world_options {
   std::uint64_t max_steps = 5'000'000;  ///< a longer run throws step_limit_exceeded
 };
 
-}  // namespace leat::sim
+}  // namespace LEAT::sim

@@ -6,7 +6,7 @@
 #include "leat/base/internal/biased_mutex.hpp"
 #include "leat/base/internal/thread_annotations.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// A word that its first thread changes without an atomic instruction until a second thread changes
 /// it.
@@ -66,4 +66,4 @@ class biased_word {
   std::atomic<value> word_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

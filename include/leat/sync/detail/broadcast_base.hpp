@@ -8,7 +8,7 @@
 
 #include "leat/sync/synchronizer.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The treatment of a receiver that has not read the oldest value when there is no space for a new
 /// one.
@@ -186,4 +186,4 @@ class broadcast_base : public synchronizer {
 };
 
 }  // namespace detail
-}  // namespace leat
+}  // namespace LEAT

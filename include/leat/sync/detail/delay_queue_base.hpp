@@ -10,7 +10,7 @@
 #include "leat/sync/mutex.hpp"
 #include "leat/sync/semaphore.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The deadlines of a delay_queue and the wait for the earliest one: the part that does not depend
 /// on the type of the values.
@@ -61,4 +61,4 @@ class delay_queue_base {
   semaphore news_;  // stores one notification for that pop
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -9,7 +9,7 @@
 #include "leat/base/internal/frame_allocator.hpp"
 #include "leat/sync/synchronizer.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The block that the two ends of a oneshot share: the part that does not depend on its type.
 ///
@@ -106,4 +106,4 @@ class oneshot_block final : public oneshot_base {
   std::optional<T> value_ LEAT_GUARDED_BY(mutex_);
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

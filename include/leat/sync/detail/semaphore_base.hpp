@@ -10,7 +10,7 @@
 
 #include "leat/sync/detail/state_synchronizer.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 struct lock_holder;
 
@@ -148,4 +148,4 @@ struct lock_holder {
   void inspect(wait_target& target, time_point now) const;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -7,7 +7,7 @@
 #include "leat/base/internal/thread_annotations.hpp"
 #include "leat/sync/detail/biased_word.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The lock of a primitive and its number, such as the free permits of a semaphore, in one word.
 ///
@@ -214,4 +214,4 @@ class LEAT_CAPABILITY("mutex") state_lock {
   biased_word word_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

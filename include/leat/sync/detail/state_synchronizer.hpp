@@ -5,7 +5,7 @@
 
 #include "leat/sync/synchronizer.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The base of the primitives that are a number, whose operations have a short path: semaphore,
 /// mutex, shared_mutex and event. Their lock is a state_lock.
@@ -52,4 +52,4 @@ class state_synchronizer : public synchronizer {
   }
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -4,7 +4,7 @@
 #include "leat/base/internal/thread_annotations.hpp"
 #include "leat/sync/detail/state_lock.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The lock of a primitive: a state_lock if its operations have a short path, otherwise only the
 /// biased_mutex of that lock, which is cheaper for sections.
@@ -57,4 +57,4 @@ class LEAT_SCOPED_CAPABILITY biased_section {
   const bool as_owner_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

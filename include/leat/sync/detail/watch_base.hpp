@@ -6,7 +6,7 @@
 
 #include "leat/sync/synchronizer.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The version number of a watch: the part that does not depend on the type of its value.
 class watch_base : public synchronizer {
@@ -62,4 +62,4 @@ class watch_base : public synchronizer {
   std::size_t unread_ LEAT_GUARDED_BY(mutex_) = 0;  // operations that have completed
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

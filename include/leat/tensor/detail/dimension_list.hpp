@@ -6,7 +6,9 @@
 #include <span>
 #include <utility>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// Dimensions of a shape; up to four without an allocation. A moved-from list is empty.
 class dimension_list {
@@ -66,4 +68,4 @@ class dimension_list {
   };
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

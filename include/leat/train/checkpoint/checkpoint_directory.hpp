@@ -10,7 +10,7 @@
 #include "leat/base/clock.hpp"
 #include "leat/codec/checkpoint/checkpoint_state.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Options for writing the state file of a directory.
 struct checkpoint_state_options {
@@ -66,4 +66,4 @@ struct checkpoint_state_options {
 /// Deletes a checkpoint. The state file may still list it. Errors: not_found; system errors.
 [[nodiscard]] task<void> remove_checkpoint(std::string path);
 
-}  // namespace leat
+}  // namespace LEAT

@@ -13,7 +13,7 @@
 #include "leat/base/internal/range_concepts.hpp"
 #include "leat/train/checkpoint/detail/checkpoint_item.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A type that saves and restores itself. `save()` returns its state as bytes. `restore()` accepts
 /// these bytes, either as a function of std::string_view or as a coroutine,
@@ -129,4 +129,4 @@ class checkpoint_registry {
   std::vector<std::unique_ptr<detail::checkpoint_item>> items_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -5,7 +5,7 @@
 #include "leat/async/task.hpp"
 #include "leat/io/file/file.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A lock that reserves a directory for one program at a time: the chief, which writes checkpoints
 /// and events there.
@@ -67,4 +67,4 @@ class directory_lock {
   std::string content_;  // of the lock file; empty if the disk was full
 };
 
-}  // namespace leat
+}  // namespace LEAT

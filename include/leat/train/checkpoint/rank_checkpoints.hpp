@@ -10,7 +10,7 @@
 #include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Checkpoints of one step, which several ranks have saved, each to a directory of its own.
 struct rank_checkpoints {
@@ -56,4 +56,4 @@ struct rank_checkpoint_options {
 ///         errors.
 [[nodiscard]] task<std::string> read_saved_object(std::string path, std::string name);
 
-}  // namespace leat
+}  // namespace LEAT

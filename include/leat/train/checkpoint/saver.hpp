@@ -12,7 +12,7 @@
 #include "leat/train/checkpoint/checkpoint_registry.hpp"
 #include "leat/train/checkpoint/saver_options.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Writes the values of a registry to checkpoints in a directory, and reads them back.
 ///
@@ -151,4 +151,4 @@ class saver {
   detail::pimpl<state> state_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -11,7 +11,7 @@
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The treatment of checkpoint entries that the program has not registered.
 enum class extra_entries {
@@ -97,4 +97,4 @@ struct saver_options {
   option_function<void(const std::string& sentence)> on_warning = {};
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -23,7 +23,7 @@
 
 LEAT_LOCAL_TYPES_BEGIN
 
-namespace leat {
+namespace LEAT {
 namespace detail {
 
 template <class Step>
@@ -233,6 +233,6 @@ class monitored_session {
   detail::pimpl<state> state_;
 };
 
-}  // namespace leat
+}  // namespace LEAT
 
 LEAT_LOCAL_TYPES_END

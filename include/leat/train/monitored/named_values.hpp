@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
-namespace leat {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT {
 
 /// A list of named values of any copyable types, in insertion order: the inputs or the results of a
 /// step.
@@ -80,4 +82,4 @@ class named_values {
   std::vector<entry> entries_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

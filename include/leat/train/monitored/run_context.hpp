@@ -10,7 +10,7 @@
 #include "leat/train/supervisor/session.hpp"
 #include "leat/train/supervisor/supervisor.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// One run of a step, as the step and the hooks around it see it: its inputs, its results, and
 /// whether it is the last run.
@@ -75,4 +75,4 @@ class run_context {
   bool stop_requested_ = false;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -6,7 +6,7 @@
 #include "leat/async/task.hpp"
 #include "leat/train/monitored/run_context.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The base class of hooks, which a monitored_session calls around each run and at its start and
 /// end.
@@ -59,4 +59,4 @@ class session_hook {
   [[nodiscard]] static std::int64_t require_step(const supervisor& sv, std::string_view hook);
 };
 
-}  // namespace leat
+}  // namespace LEAT

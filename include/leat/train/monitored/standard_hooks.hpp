@@ -17,7 +17,7 @@
 #include "leat/train/monitored/step_timer.hpp"
 #include "leat/train/summary/step_rate.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Functions that a checkpoint_saver_hook calls around its saves, with their step. Each may be
 /// empty.
@@ -273,4 +273,4 @@ class function_hook final : public session_hook {
   const function_hook_options f_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

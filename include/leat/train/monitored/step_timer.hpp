@@ -6,7 +6,7 @@
 
 #include "leat/base/clock.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The interval between two executions of an action, in steps or in time.
 struct step_interval {
@@ -54,4 +54,4 @@ class step_timer {
   std::optional<moment> last_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

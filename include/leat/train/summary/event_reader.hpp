@@ -12,7 +12,7 @@
 #include "leat/codec/event/event.hpp"
 #include "leat/io/reader/corruption.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A point of a scalar series.
 struct scalar_point {
@@ -132,4 +132,4 @@ struct event_run {
 /// Errors: invalid_argument for an empty path; system errors.
 [[nodiscard]] task<std::vector<std::string>> find_event_runs(std::string directory);
 
-}  // namespace leat
+}  // namespace LEAT

@@ -20,7 +20,7 @@
 
 LEAT_LOCAL_TYPES_BEGIN
 
-namespace leat {
+namespace LEAT {
 
 /// Options of an event_writer.
 struct event_writer_options {
@@ -194,6 +194,6 @@ task<void> with_event_writer(std::string directory, Body body) {
   return with_event_writer(std::move(directory), event_writer_options(), std::move(body));
 }
 
-}  // namespace leat
+}  // namespace LEAT
 
 LEAT_LOCAL_TYPES_END

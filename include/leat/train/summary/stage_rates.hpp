@@ -9,7 +9,7 @@
 #include "leat/codec/event/event.hpp"
 #include "leat/pipeline/metrics/stage_metrics.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// A sampler of the activity of pipeline stages between two moments, as scalars. For each stage:
 ///
@@ -55,4 +55,4 @@ class stage_rates {
   time_point time_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

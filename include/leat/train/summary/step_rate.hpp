@@ -7,7 +7,7 @@
 #include "leat/base/clock.hpp"
 #include "leat/codec/event/event.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The number of training steps per second, as a scalar: "global_step/sec".
 ///
@@ -32,4 +32,4 @@ class step_rate {
   std::int64_t step_;
 };
 
-}  // namespace leat
+}  // namespace LEAT

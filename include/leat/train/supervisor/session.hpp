@@ -6,7 +6,7 @@
 
 #include "leat/async/task.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// The context in which the steps of a program run, such as a connection to the storage of the
 /// state. Most programs need no context and use the empty session.
@@ -53,4 +53,4 @@ class session {
   bool open_ = true;
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -10,7 +10,7 @@
 #include "leat/base/clock.hpp"
 #include "leat/train/supervisor/session.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Functions of a program that open its sessions, create its state and check it. A supervisor calls
 /// them in its start: see supervisor_options::sessions.
@@ -35,4 +35,4 @@ struct session_manager_options {
   time_span recovery_wait = std::chrono::seconds(30);
 };
 
-}  // namespace leat
+}  // namespace LEAT

@@ -26,7 +26,7 @@
 
 LEAT_LOCAL_TYPES_BEGIN
 
-namespace leat {
+namespace LEAT {
 namespace detail {
 struct step_in_progress;
 }  // namespace detail
@@ -361,6 +361,6 @@ class supervisor {
   std::string restored_from_;
 };
 
-}  // namespace leat
+}  // namespace LEAT
 
 LEAT_LOCAL_TYPES_END

@@ -20,7 +20,7 @@
 #include "leat/train/summary/event_writer.hpp"
 #include "leat/train/supervisor/session_manager_options.hpp"
 
-namespace leat {
+namespace LEAT {
 
 /// Prints the line "leat: SENTENCE" to standard error.
 void print_warning(const std::string& sentence);
@@ -103,4 +103,4 @@ struct supervisor_options {
   option_function<void(const std::string& sentence)> on_warning = print_warning;
 };
 
-}  // namespace leat
+}  // namespace LEAT

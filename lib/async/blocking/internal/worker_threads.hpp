@@ -8,7 +8,7 @@
 
 #include "leat/base/clock.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Threads that are started as needed, and that execute the items of a list. The derived class
 /// has the list, which mutex() protects.
@@ -73,4 +73,4 @@ class worker_threads {
   bool ends_ = false;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

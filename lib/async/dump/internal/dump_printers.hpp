@@ -6,7 +6,7 @@
 
 #include "async/dump/internal/process_snapshot.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The output of dump(), as text and as JSON.
 void print_text(const process_snapshot& state, std::ostream& out);
@@ -32,4 +32,4 @@ void print_json(const process_snapshot& state, std::ostream& out);
 /// The position of a task: its wait, followed by one line for each co_await of the chain.
 [[nodiscard]] std::string describe_position(const task_state& task);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -14,7 +14,7 @@
 #include "leat/async/wait_target.hpp"
 #include "leat/base/clock.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // The state of all tasks as plain values: collected once, then printed in any format.
 
@@ -120,4 +120,4 @@ struct process_snapshot {
 
 [[nodiscard]] code_location to_code_location(const std::source_location& where);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -7,7 +7,7 @@
 
 #include "leat/base/bytes.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Splits text into records of comma-separated values. csv_splitter can split each of them into
 /// fields.
@@ -62,4 +62,4 @@ class csv_record_splitter {
 /// none, or if its end is not known because text follows.
 [[nodiscard]] std::size_t end_of_line(std::string_view text, bool is_last) noexcept;
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

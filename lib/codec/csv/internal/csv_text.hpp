@@ -2,9 +2,11 @@
 
 #include <string_view>
 
+#include "leat/base/flavour.hpp"
+
 // The rules and messages about text that the decoder, the splitter and the readers of CSV share.
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 [[nodiscard]] constexpr bool is_csv_delimiter(char c) noexcept {
   return c != '"' && c != '\r' && c != '\n';
@@ -29,4 +31,4 @@ inline constexpr char quote_in_quoted_field[] =
     "quote in a quoted field: double it, or end the field or the record after it";
 inline constexpr char no_closing_quote[] = "quoted field has no closing quote";
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -6,7 +6,7 @@
 
 #include "leat/base/bytes.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Appends the complete lines at the beginning of `text` to `lines`, without their line ends.
 /// Returns the number of bytes that they occupy. The rest is the beginning of the next line.
@@ -22,4 +22,4 @@ std::size_t split_lines(std::string_view text, std::vector<std::string_view>& li
 /// Returns the last line of a text that does not end with "\n": `rest` without one "\r" at its end.
 [[nodiscard]] std::string_view unterminated_line(std::string_view rest) noexcept;
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

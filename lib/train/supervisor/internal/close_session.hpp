@@ -5,7 +5,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/train/supervisor/session.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Closes a session, also for a task that was asked to stop. Returns the error of the close.
 [[nodiscard]] inline task<std::exception_ptr> close_session(session& s) {
@@ -20,4 +20,4 @@ namespace leat::detail {
   co_return error;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

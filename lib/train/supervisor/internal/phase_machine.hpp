@@ -4,7 +4,7 @@
 
 #include "leat/base/internal/assert.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// A phase, which changes only as the table of its type permits: `may_follow(from, to)`.
 ///
@@ -26,4 +26,4 @@ class phase_machine {
   std::atomic<Phase> now_{};
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -4,7 +4,7 @@
 
 #include "leat/coordination/coordinator.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Returns the error that the coordinator was stopped with, or null.
 [[nodiscard]] inline std::exception_ptr requested_exception(const coordinator& coord) noexcept {
@@ -16,4 +16,4 @@ namespace leat::detail {
   return nullptr;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

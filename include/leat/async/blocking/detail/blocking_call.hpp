@@ -15,7 +15,7 @@
 #include "leat/base/clock.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 class blocking_calls;
 class task_local_node;
@@ -130,4 +130,4 @@ class blocking_call : public irrevocable_wait {
   blocking_call* following_here_ = nullptr;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -3,7 +3,7 @@
 #include "leat/async/blocking/detail/blocking_call.hpp"
 #include "leat/async/scheduler/scheduler.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The calls of run_blocking() on one scheduler, which asks them to stop when it ends its tasks. A
 /// simulation calls the functions itself.
@@ -38,4 +38,4 @@ class blocking_calls {
   blocking_call* first_ = nullptr;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

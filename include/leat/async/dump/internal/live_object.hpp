@@ -2,7 +2,9 @@
 
 #include <cstdint>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 struct object_state;
 
@@ -58,4 +60,4 @@ class live_object {
   live_object* following_ = nullptr;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

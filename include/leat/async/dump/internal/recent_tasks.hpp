@@ -8,7 +8,7 @@
 
 #include "leat/async/task_id.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The last few tasks that called an operation. A task that repeats right after itself or after one
 /// other task is not added again, so two alternating tasks do not displace the others.
@@ -52,4 +52,4 @@ class recent_tasks {
   task_id before_ = none;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

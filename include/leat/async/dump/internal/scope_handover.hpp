@@ -5,7 +5,7 @@
 #include "leat/async/condition_wait.hpp"
 #include "leat/async/task_scope.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Ends the tasks of a scope that is destroyed before its owner has joined it, and keeps the
 /// objects that these tasks use until the last one has finished.
@@ -44,4 +44,4 @@ class scope_handover final : private condition_wait {
   const destroy destroy_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

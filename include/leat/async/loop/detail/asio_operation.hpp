@@ -22,7 +22,7 @@
 #include "leat/base/error.hpp"
 #include "leat/base/internal/assert.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // The result of an operation: nothing, a value, or a tuple of several.
 template <class... T>
@@ -38,6 +38,10 @@ struct asio_value<> {
   using type = void;
 };
 
+// A std::error_code is an error with Boost.Asio too, unlike for the tokens of Boost.
+template <class T>
+concept error_code_type = std::same_as<T, std::error_code> || std::same_as<T, asio_error_code>;
+
 /// The meaning of a completion signature: its first parameter decides how the operation fails.
 template <class Signature>
 struct asio_signature;
@@ -46,8 +50,8 @@ struct asio_signature<R(T...)> {
   using value_type = typename asio_value<std::decay_t<T>...>::type;
   static constexpr bool throws = false;
 };
-template <class R, class... T>
-struct asio_signature<R(std::error_code, T...)> : asio_signature<R(T...)> {};
+template <class R, error_code_type E, class... T>
+struct asio_signature<R(E, T...)> : asio_signature<R(T...)> {};
 template <class R, class... T>
 struct asio_signature<R(std::exception_ptr, T...)> : asio_signature<R(T...)> {
   static constexpr bool throws = true;
@@ -142,17 +146,17 @@ class [[nodiscard]] asio_operation final
 
   operation_result<value_type> await_tuple() noexcept {
     take_cancellation_exception();
-    std::error_code ec = code();
+    std::error_code error = code();
     if constexpr (throws) {
-      if (exception_) ec = to_error_code(std::exchange(exception_, nullptr));
+      if (exception_) error = to_error_code(std::exchange(exception_, nullptr));
     }
     if constexpr (std::is_void_v<value_type>) {
-      return {ec};
+      return {to_asio_error(error)};
     } else {
       static_assert(std::default_initializable<value_type>,
                     "as_tuple() needs a default-constructible result of the Asio operation");
-      if (!result_.value) return failed_with<operation_result<value_type>>(ec);
-      return {ec, std::move(*result_.value)};
+      if (!result_.value) return failed_with<operation_result<value_type>>(error);
+      return {to_asio_error(error), std::move(*result_.value)};
     }
   }
 
@@ -197,7 +201,7 @@ class [[nodiscard]] asio_operation final
   };
 
   template <class First, class... T>
-    requires(std::same_as<std::decay_t<First>, std::error_code>)
+    requires error_code_type<std::decay_t<First>>
   void set(First&& ec, T&&... t) {
     error_ = ec;
     result_.set(std::forward<T>(t)...);
@@ -237,4 +241,4 @@ class [[nodiscard]] asio_operation final
   [[no_unique_address]] std::conditional_t<throws, std::exception_ptr, no_exception> exception_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

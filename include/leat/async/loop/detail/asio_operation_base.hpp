@@ -9,18 +9,19 @@
 #include <type_traits>
 #include <utility>
 
-#include <asio/cancellation_type.hpp>
-
 #include "leat/async/loop/detail/kept_cancellation.hpp"
 #include "leat/async/operation/irrevocable.hpp"
 #include "leat/async/task_scope.hpp"
 #include "leat/async/wait_operation.hpp"
+#include "leat/base/asio.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/internal/assert.hpp"
 #include "leat/base/internal/frame_allocator.hpp"
 
-namespace leat::detail {
+#include LEAT_ASIO(cancellation_type.hpp)
+
+namespace LEAT::detail {
 
 /// The part of an awaited Asio operation that does not depend on its type.
 ///
@@ -199,4 +200,4 @@ class asio_operation_base::slot {
   asio_operation_base* operation_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -4,7 +4,9 @@
 #include <string_view>
 #include <utility>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// The name of the function of a user, from the name of Asio's type for its initiation.
 constexpr std::string_view public_operation_name(std::string_view name) noexcept {
@@ -51,4 +53,4 @@ constexpr std::string_view find_operation_name() noexcept {
 template <class Initiation>
 inline constexpr std::string_view asio_operation_name = find_operation_name<Initiation>();
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

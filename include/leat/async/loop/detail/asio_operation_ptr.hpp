@@ -4,15 +4,16 @@
 #include <memory>
 #include <utility>
 
-#include <asio/associated_allocator.hpp>
-#include <asio/post.hpp>
-#include <asio/ts/netfwd.hpp>  // declares any_io_executor
-
 #include "leat/async/loop/detail/post_memory.hpp"
 #include "leat/async/loop/detail/posted_completion.hpp"
 #include "leat/async/loop/scheduler_executor.hpp"
+#include "leat/base/asio.hpp"
 
-namespace leat::detail {
+#include LEAT_ASIO(associated_allocator.hpp)
+#include LEAT_ASIO(post.hpp)
+#include LEAT_ASIO(ts/netfwd.hpp)  // declares any_io_executor
+
+namespace LEAT::detail {
 
 /// Owns an operation with an Asio completion handler, in memory of the handler's allocator.
 ///
@@ -107,4 +108,4 @@ class asio_operation_ptr {
   Operation* operation_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

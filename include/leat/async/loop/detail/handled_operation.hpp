@@ -6,19 +6,20 @@
 #include <tuple>
 #include <utility>
 
-#include <asio/associated_allocator.hpp>
-#include <asio/associated_cancellation_slot.hpp>
-#include <asio/associated_executor.hpp>
-#include <asio/error.hpp>
-
 #include "leat/async/loop/detail/asio_operation_ptr.hpp"
 #include "leat/async/loop/detail/pending_operations.hpp"
 #include "leat/async/loop/detail/work_guard.hpp"
 #include "leat/async/operation/detail/operation_awaiter.hpp"
 #include "leat/async/operation/initiate.hpp"
+#include "leat/base/asio.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+#include LEAT_ASIO(associated_allocator.hpp)
+#include LEAT_ASIO(associated_cancellation_slot.hpp)
+#include LEAT_ASIO(associated_executor.hpp)
+#include LEAT_ASIO(error.hpp)
+
+namespace LEAT::detail {
 
 /// An operation with an Asio completion handler instead of a coroutine.
 ///
@@ -174,4 +175,4 @@ class handled_operation final : private pending_operation {
   typename Operation::waiter waiter_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <utility>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// The cancellation handler of a composed Asio operation that has ended, kept for the next one.
 ///
@@ -61,4 +63,4 @@ inline void keep_cancellation(kept_cancellation& k) noexcept {
   all.first = &k;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -7,13 +7,15 @@
 #include <type_traits>
 #include <typeinfo>
 
-#include <asio/execution/context_as.hpp>
-#include <asio/execution_context.hpp>
-#include <asio/query.hpp>
-#include <asio/system_executor.hpp>
-#include <asio/ts/netfwd.hpp>  // declares any_io_executor
+#include "leat/base/asio.hpp"
 
-namespace leat::detail {
+#include LEAT_ASIO(execution/context_as.hpp)
+#include LEAT_ASIO(execution_context.hpp)
+#include LEAT_ASIO(query.hpp)
+#include LEAT_ASIO(system_executor.hpp)
+#include LEAT_ASIO(ts/netfwd.hpp)  // declares any_io_executor
+
+namespace LEAT::detail {
 
 class pending_operations;
 
@@ -118,4 +120,4 @@ template <class Executor>
 /// asio_scheduler.cpp.
 void end_tasks_in(asio::execution_context& context) noexcept;
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

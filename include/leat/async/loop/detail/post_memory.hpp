@@ -4,7 +4,9 @@
 #include <iterator>
 #include <memory>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// Memory in an operation for its own post. The executors of an io_context, of a thread pool and of
 /// their strands allocate from the handler's allocator, so a completion needs no other memory. A
@@ -97,4 +99,4 @@ class post_allocator {
   typename std::allocator_traits<Allocator>::template rebind_alloc<T> fallback_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

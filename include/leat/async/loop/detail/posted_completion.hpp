@@ -4,11 +4,12 @@
 #include <memory>
 #include <utility>
 
-#include <asio/ts/netfwd.hpp>  // declares any_io_executor
-
 #include "leat/async/loop/detail/post_memory.hpp"
+#include "leat/base/asio.hpp"
 
-namespace leat::detail {
+#include LEAT_ASIO(ts/netfwd.hpp)  // declares any_io_executor
+
+namespace LEAT::detail {
 
 /// The completion of any operation, posted to a type-erased executor.
 ///
@@ -47,4 +48,4 @@ class posted_completion {
   end_function end_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -2,7 +2,7 @@
 
 #include "leat/async/scheduler/process_environment.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// A guard that receives the signals of a process_environment. It is in the list of that object.
 ///
@@ -36,4 +36,4 @@ class signal_receiver {
   signal_receiver* following_ = nullptr;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

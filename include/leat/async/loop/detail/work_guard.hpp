@@ -2,12 +2,14 @@
 
 #include <type_traits>
 
-#include <asio/execution/executor.hpp>
-#include <asio/execution/outstanding_work.hpp>
-#include <asio/executor_work_guard.hpp>
-#include <asio/prefer.hpp>
+#include "leat/base/asio.hpp"
 
-namespace leat::detail {
+#include LEAT_ASIO(execution/executor.hpp)
+#include LEAT_ASIO(execution/outstanding_work.hpp)
+#include LEAT_ASIO(executor_work_guard.hpp)
+#include LEAT_ASIO(prefer.hpp)
+
+namespace LEAT::detail {
 
 /// Keeps the context of an executor busy, as Asio's own operations do.
 ///
@@ -35,4 +37,4 @@ template <class Executor>
 using work_guard = std::conditional_t<asio::execution::is_executor<Executor>::value,
                                       tracked_work<Executor>, asio::executor_work_guard<Executor>>;
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -8,7 +8,7 @@
 
 #include "leat/async/scheduler/scheduler_driver.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// An eventfd that reports external events to a scheduler, such as the completions of a ring.
 /// Thread-bound to the scheduler.
@@ -95,4 +95,4 @@ class event_loop_scheduler : public scheduler_driver {
   listening_object* objects_ = nullptr;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -10,7 +10,7 @@
 #include "leat/base/internal/assert.hpp"
 #include "leat/base/internal/parker.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// An OS thread that sleeps in an operation.
 class blocked_thread {
@@ -57,4 +57,4 @@ result_of<Operation> block_on_operation(const wait_limit* limit, const std::sour
   return result_after_wait(operation, w);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -12,7 +12,7 @@
 #include "leat/async/scheduler/scheduler.hpp"
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 template <class Operation>
 inline constexpr bool undoable<operation_awaiter<Operation>> = Operation::undoable;
@@ -113,4 +113,4 @@ class select_branch<operation_awaiter<Operation>> {
   bool begun_ = false;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

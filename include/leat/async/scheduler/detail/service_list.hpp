@@ -4,7 +4,7 @@
 
 #include "leat/async/scheduler/service_key.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The services of a scheduler, at most one for each key.
 ///
@@ -43,4 +43,4 @@ class service_list {
   std::atomic<entry*> first_{nullptr};
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

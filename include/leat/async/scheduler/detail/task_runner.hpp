@@ -9,7 +9,7 @@
 #include "leat/async/scheduler/work_item.hpp"
 #include "leat/base/internal/biased_mutex.hpp"
 
-namespace leat {
+namespace LEAT {
 
 class task_context;
 
@@ -111,4 +111,4 @@ class task_runner {
 };
 
 }  // namespace detail
-}  // namespace leat
+}  // namespace LEAT

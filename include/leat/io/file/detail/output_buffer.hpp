@@ -10,7 +10,7 @@
 #include "leat/codec/compression/deflater.hpp"
 #include "leat/io/file/file.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Bytes to be written to a file: collects them, compresses them if set, and writes them in order.
 ///
@@ -53,4 +53,4 @@ class output_buffer {
   std::uint64_t offset_;       // of the file
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

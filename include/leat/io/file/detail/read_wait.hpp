@@ -9,7 +9,7 @@
 
 #include "leat/async/wait_operation.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// A read for which one task may wait.
 /// Thread safety: thread-bound.
@@ -62,4 +62,4 @@ class [[nodiscard]] read_wait final : public wait_operation {
   bool cancelled_ = false;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -7,7 +7,7 @@
 #include "leat/base/bytes.hpp"
 #include "leat/io/file/file.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// A file that is written under a temporary name and renamed when it is complete.
 ///
@@ -67,4 +67,4 @@ class atomic_file {
 /// Waits until the directory entry of a file is on the device.
 [[nodiscard]] task<void> sync_parent_directory(std::string path);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

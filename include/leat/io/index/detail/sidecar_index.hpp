@@ -11,7 +11,7 @@
 #include "leat/codec/tfrecord/tfrecord_index.hpp"
 #include "leat/io/file/internal/atomic_file.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The index of a TFRecord file that is being written. It is finished with the file and renamed
 /// just before the file. Without its file, the index matches no other file.
@@ -39,4 +39,4 @@ class sidecar_index {
   bool finished_ = false;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <string>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// The last epoch that is counted. A state with a later epoch is invalid.
 inline constexpr std::uint64_t max_epochs = (std::uint64_t{1} << 63) - 1;
@@ -21,4 +23,4 @@ inline constexpr std::uint64_t max_epoch_gap = 1024;
          std::to_string(epochs) + " epochs behind another rank";
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

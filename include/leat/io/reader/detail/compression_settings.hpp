@@ -2,7 +2,9 @@
 
 #include <cstdint>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// Calls `add` with the name and the value of the option for the compression of a file. Saved
 /// states have this name, and those below.
@@ -19,4 +21,4 @@ void add_compression_limits(const Options& o, Add& add) {
   add("inflate.free_output", o.decompression.free_output);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

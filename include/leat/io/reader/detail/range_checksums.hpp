@@ -6,7 +6,7 @@
 
 #include "leat/base/bytes.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Computes the CRC-32C of many overlapping ranges of one text, such as the payloads of candidate
 /// headers. Reads each byte once for all ranges, not once for each.
@@ -59,4 +59,4 @@ class range_checksums {
   std::uint64_t summed_ = 0;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

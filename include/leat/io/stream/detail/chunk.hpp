@@ -11,7 +11,7 @@
 #include "leat/io/file/detail/read_wait.hpp"
 #include "leat/io/file/file.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 class chunk_pool;
 
@@ -124,4 +124,4 @@ class chunk_pool {
 
 inline void chunk::recycle() noexcept { pool_.return_chunk(*this); }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -10,7 +10,7 @@
 
 // Types that a framing and its reader exchange; lib/io/reader/record_framing.hpp has the concept.
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The reason why the record at the beginning of a run of bytes cannot be delivered.
 struct record_corruption {
@@ -64,4 +64,4 @@ struct framing_result {
   std::optional<record_corruption> fault = {};
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -14,7 +14,7 @@
 #include "leat/io/stream/detail/stream_window.hpp"
 #include "leat/io/stream/read_options.hpp"
 
-namespace leat {
+namespace LEAT {
 
 namespace detail {
 
@@ -105,4 +105,4 @@ class read_ahead {
 };
 
 }  // namespace detail
-}  // namespace leat
+}  // namespace LEAT

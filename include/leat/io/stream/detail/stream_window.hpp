@@ -6,7 +6,7 @@
 #include "leat/base/bytes.hpp"
 #include "leat/io/stream/detail/chunk.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The contiguous part of a stream of bytes that is in view. It moves along the stream chunk by
 /// chunk and keeps unprocessed bytes at its beginning.
@@ -70,4 +70,4 @@ class stream_window {
   std::uint64_t copied_ = 0;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -17,7 +17,7 @@
 #include "leat/io/stream/detail/stream_window.hpp"
 #include "leat/io/stream/read_options.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Options of a decompressed_stream.
 struct decompressed_stream_options {
@@ -113,4 +113,4 @@ class decompressed_stream {
   std::optional<record_corruption> truncation_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -10,7 +10,7 @@
 #include "leat/pipeline/element/detail/memory_use.hpp"
 #include "leat/pipeline/metrics/stage_metrics.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// A block of elements of any type, in memory of its own. Queues between the tasks of a stage hold
 /// such blocks, so these queues and tasks are compiled once for all types.
@@ -67,4 +67,4 @@ class any_block_recycler {
   std::vector<std::unique_ptr<any_block>> blocks_ LEAT_GUARDED_BY(mutex_);
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

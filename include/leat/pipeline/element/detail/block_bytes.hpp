@@ -9,7 +9,7 @@
 #include "leat/tensor/tensor.hpp"
 #include "leat/tensor/tensor_tuple.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 template <class T>
 concept has_byte_size = requires(const T& t) {
@@ -72,4 +72,4 @@ void count_block(stage_metrics& metrics, const Block& block) {
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

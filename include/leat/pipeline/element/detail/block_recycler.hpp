@@ -6,7 +6,7 @@
 
 #include "leat/base/internal/thread_mutex.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Keeps used blocks for their memory. A task that passes on a block takes one of these for the
 /// next block, so the number of blocks is the largest number in use at one time.
@@ -38,4 +38,4 @@ class block_recycler {
   std::vector<Block> blocks_ LEAT_GUARDED_BY(mutex_);
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -5,7 +5,9 @@
 #include <type_traits>
 #include <utility>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// A position between two elements of a stage: the number of a block, and an index into it.
 struct block_position {
@@ -75,4 +77,4 @@ class input_block {
   std::uint64_t blocks_ = 0;  // blocks received so far
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -12,7 +12,7 @@
 #include "leat/base/internal/thread_mutex.hpp"
 #include "leat/pipeline/element/detail/block_bytes.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The memory of the stages of a pipeline, within the limit of pipeline_options::memory_budget.
 ///
@@ -100,4 +100,4 @@ template <class Block>
   return slot_bytes + bytes + bytes / 8;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

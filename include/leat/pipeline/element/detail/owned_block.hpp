@@ -4,7 +4,7 @@
 #include "leat/io/reader/record_batch.hpp"
 #include "leat/pipeline/element/owned_batch.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The type of block that owns the elements of a Block: views are copied to separate memory.
 template <class Block>
@@ -22,4 +22,4 @@ struct owned<record_selection> {
 template <class Block>
 using owned_block = typename owned<Block>::type;
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

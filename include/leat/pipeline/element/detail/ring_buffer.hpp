@@ -5,7 +5,9 @@
 #include <utility>
 #include <vector>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// A first-in first-out buffer with access by index: a ring of slots, a power of two of them, that
 /// grows when it is full. Once it is large enough it allocates nothing, and a new element reuses
@@ -53,4 +55,4 @@ class ring_buffer {
   std::size_t size_ = 0;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

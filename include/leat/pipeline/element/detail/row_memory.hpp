@@ -6,7 +6,9 @@
 #include <new>
 #include <utility>
 
-namespace leat::detail {
+#include "leat/base/flavour.hpp"
+
+namespace LEAT::detail {
 
 /// Memory for many rows at once, in huge pages: one page fault for each instead of 512 small ones.
 ///
@@ -118,4 +120,4 @@ class row_bytes {
   std::size_t capacity_ = 0;  // twice that, and 1 for a piece of a row_memory
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -13,7 +13,7 @@
 #include "leat/codec/decode_error.hpp"
 #include "leat/io/reader/record_batch.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Blocks that know the positions of their elements in files.
 template <class Block>
@@ -130,4 +130,4 @@ template <class In>
   return error;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

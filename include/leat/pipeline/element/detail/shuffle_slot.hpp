@@ -13,7 +13,7 @@
 #include "leat/pipeline/element/detail/row_memory.hpp"
 #include "leat/pipeline/element/owned_batch.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Prefetches the cache line at an address, which may be invalid. The empty statement is not for
 /// the processor: g++ treats a function that only prefetches as a function without effect, and
@@ -94,4 +94,4 @@ struct slot_for<basic_owned_batch<View>> {
   using type = row_slot<View>;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -8,7 +8,7 @@
 #include "leat/base/clock.hpp"
 #include "leat/base/internal/thread_mutex.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // Adds up spans of time, which may overlap. Thread-safe.
 class span_clock {
@@ -76,4 +76,4 @@ class timed_span {
   const time_point begin_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -10,7 +10,7 @@
 #include "leat/base/world_rank.hpp"
 #include "leat/pipeline/source/detail/files_state.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The files of an epoch that one rank reads, in order, and how many of them it has taken: every
 /// world_size-th of the epoch's order, or those that were assigned to it during the epoch.
@@ -55,4 +55,4 @@ class file_order {
 [[nodiscard]] assigned_files assign_share(const std::vector<assigned_files>& left,
                                           world_rank world);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

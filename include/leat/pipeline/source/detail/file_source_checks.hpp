@@ -10,7 +10,7 @@
 #include "leat/pipeline/source/file_source.hpp"
 #include "leat/pipeline/stage/detail/pipeline_context.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 inline constexpr std::size_t most_readers = 1024;
 
@@ -60,4 +60,4 @@ template <class Reader>
   return memory_of_readers(source.reader, ahead ? source.readers : source.interleave, ahead);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -23,7 +23,7 @@
 #include "leat/pipeline/stage/detail/replay_log.hpp"
 #include "leat/pipeline/stage/detail/stage.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Reads the records of files, and interleaves several files; see file_source.
 template <class Reader>
@@ -397,4 +397,4 @@ class file_stage final : public stage<typename Reader::batch_type> {
   bool origins_enabled_ = false;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

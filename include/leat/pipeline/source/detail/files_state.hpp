@@ -10,7 +10,7 @@
 #include "leat/pipeline/source/detail/saved_file_versions.hpp"
 #include "leat/pipeline/state/detail/stage_state.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// An interleaved file, and its next record.
 struct file_position {
@@ -67,4 +67,4 @@ class file_stage_state final : public stage_state {
 ///         several of them have read some records, and none has read others.
 void require_one_seed(const std::vector<std::optional<std::uint64_t>>& seeds);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

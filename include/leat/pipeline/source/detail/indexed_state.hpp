@@ -10,7 +10,7 @@
 #include "leat/pipeline/source/detail/saved_file_versions.hpp"
 #include "leat/pipeline/state/detail/stage_state.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The state of the stage of read_indexed().
 class indexed_state final : public stage_state {
@@ -27,4 +27,4 @@ class indexed_state final : public stage_state {
   void merge(const std::vector<const stage_state*>& ranks, rank_share& share) override;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -13,7 +13,7 @@
 #include "leat/pipeline/source/file_source.hpp"
 #include "leat/pipeline/stage/detail/stage.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Creates a file_stage. Like the functions of `make_stage.hpp`, it is not inline: the library
 /// compiles it for the most common readers.
@@ -32,4 +32,4 @@ extern template std::unique_ptr<stage<record_batch>> make_file_stage(
 extern template std::unique_ptr<stage<record_batch>> make_file_stage(stage_metrics&,
                                                                      file_source<tfrecord_reader>);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -15,7 +15,7 @@
 #include "leat/pipeline/stage/detail/pipeline_context.hpp"
 #include "leat/pipeline/state/detail/origin.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Reads records of one file at known positions, in order and each once, and delivers them in
 /// blocks. If many records lie close together, it reads the whole file. If few do, a second reader
@@ -140,4 +140,4 @@ class position_reader {
   batch read_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -7,7 +7,7 @@
 #include "leat/codec/compression/compression.hpp"
 #include "leat/io/stream/internal/decompressed_stream.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Returns the memory of `readers` readers: the chunks of a file, and of a decompressed file, each
 /// rounded up to huge pages if it is larger than one; `ahead`: also two batches that wait.
@@ -33,4 +33,4 @@ template <class Options>
   }
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

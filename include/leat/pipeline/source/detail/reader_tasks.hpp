@@ -23,7 +23,7 @@
 #include "leat/pipeline/stage/detail/pipeline_context.hpp"
 #include "leat/queue/fifo_queue.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The position of a reader, and its counters.
 struct reader_progress {
@@ -208,4 +208,4 @@ class reader_tasks {
   block_recycler<batch> recycler_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

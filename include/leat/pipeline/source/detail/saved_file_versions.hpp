@@ -9,7 +9,7 @@
 #include "leat/async/task.hpp"
 #include "leat/io/file/file.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The version of a file when it was read.
 struct saved_file_version {
@@ -57,4 +57,4 @@ class saved_file_versions {
   std::vector<saved_file_version> versions_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

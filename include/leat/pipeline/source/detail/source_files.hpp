@@ -17,7 +17,7 @@
 #include "leat/pipeline/source/detail/saved_file_versions.hpp"
 #include "leat/pipeline/source/file_source.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The files of a source, and those of them that are interleaved. Their readers run where the
 /// records are requested or, after start(), in tasks.
@@ -177,4 +177,4 @@ class source_files {
   std::deque<std::shared_ptr<prefetched_file<Reader>>> prefetched_;  // begun, and not open yet
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

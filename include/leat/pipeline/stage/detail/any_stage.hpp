@@ -8,7 +8,7 @@
 #include "leat/pipeline/state/detail/batch_numbers.hpp"
 #include "leat/pipeline/state/detail/saved_stage.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 class pipeline_context;
 
@@ -61,4 +61,4 @@ class any_stage {
   virtual void drop_functions() noexcept {}
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -15,7 +15,7 @@
 #include "leat/pipeline/element/detail/row_positions.hpp"
 #include "leat/pipeline/state/detail/origin.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The number of results of one element: one, none or one, or any number.
 enum class arity { one, maybe, many };
@@ -174,4 +174,4 @@ template <arity How>
   return all;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

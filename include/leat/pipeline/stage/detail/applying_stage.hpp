@@ -19,7 +19,7 @@
 #include "leat/pipeline/stage/detail/replay_log.hpp"
 #include "leat/pipeline/stage/detail/stage.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// An element of flat_map() of which the next stage has received some results.
 struct begun_element {
@@ -300,4 +300,4 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
   replay_log<log_entry> replay_log_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -21,7 +21,7 @@
 #include "leat/pipeline/stage/detail/replay_log.hpp"
 #include "leat/pipeline/stage/detail/stage.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 inline constexpr const char* batch_size_setting = "size";
 
@@ -252,4 +252,4 @@ class batch_stage final : public inner_stage<In, std::vector<owned_block<In>>> {
   std::uint64_t restored_count_ = 0;  // of these there were so many
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -8,7 +8,7 @@
 #include "leat/pipeline/element/detail/ring_buffer.hpp"
 #include "leat/pipeline/state/detail/origin.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The origins of the elements in a shuffle buffer, slot by slot, now and some steps ago.
 ///
@@ -70,4 +70,4 @@ class buffer_origins {
   std::uint64_t first_ = 0;  // the number of the first of these
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -4,7 +4,7 @@
 
 #include "leat/base/clock.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Finds out whether a loop over elements has computed for a whole turn. It reads the clock only
 /// after several elements, since a read costs as much as a small element.
@@ -28,4 +28,4 @@ class element_pace {
   std::size_t left_ = 1;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -15,7 +15,7 @@
 #include "leat/pipeline/stage/detail/stage.hpp"
 #include "leat/pipeline/state/detail/replay_requests.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Makes a stage make elements again, until all requests are served. `give` takes a block of them
 /// and their origins, and returns the number of requests that it has served. The result is false if
@@ -116,4 +116,4 @@ class element_replay {
   [[maybe_unused]] row_memory* const rows_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -15,7 +15,7 @@
 
 LEAT_LOCAL_TYPES_BEGIN
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The steps of one call of for_each(), with or without an observer.
 class observed_steps {
@@ -98,6 +98,6 @@ template <class Pipeline, class Body>
   if (error) std::rethrow_exception(error);
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail
 
 LEAT_LOCAL_TYPES_END

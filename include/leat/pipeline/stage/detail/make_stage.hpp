@@ -24,7 +24,7 @@
 #include "leat/pipeline/stage/pipeline_options.hpp"
 #include "leat/tensor/tensor_tuple.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 // The functions that create stages are not inline: the library compiles them, and so whole stages,
 // for the elements that most pipelines have. A program compiles those of its own elements.
@@ -178,4 +178,4 @@ extern template stage_ptr<std::vector<std::string>> make_prefetch_stage(
 extern template stage_ptr<std::vector<std::vector<std::string>>> make_prefetch_stage(
     stage_ptr<std::vector<std::vector<std::string>>>&&, stage_metrics&, std::size_t, bool);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -16,7 +16,7 @@
 #include "leat/pipeline/stage/detail/stage.hpp"
 #include "leat/pipeline/stage/pipeline_options.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Applies a function to each element, in the task that calls next().
 template <arity How, class In, class Out>
@@ -107,4 +107,4 @@ class parallel_map_stage final : public applying_stage<How, In, Out>, private ma
   parallel_map_tasks tasks_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -8,7 +8,7 @@
 #include "leat/async/task.hpp"
 #include "leat/pipeline/state/detail/origin.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The record of the blocks that a stage has delivered: its position at the beginning of each block
 /// and, if a later stage asks for them, the origins of the elements. A state saves origins instead
@@ -43,4 +43,4 @@ class origin_log {
   ~origin_log() = default;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

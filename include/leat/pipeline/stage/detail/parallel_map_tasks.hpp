@@ -18,7 +18,7 @@
 #include "leat/pipeline/stage/pipeline_options.hpp"
 #include "leat/queue/fifo_queue.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// A parallel_map_stage, as its tasks see it.
 class mapped_input {
@@ -93,4 +93,4 @@ class parallel_map_tasks {
   std::exception_ptr error_;  // for the next call
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

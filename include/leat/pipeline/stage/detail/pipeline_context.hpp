@@ -27,7 +27,7 @@
 #include "leat/pipeline/stage/internal/step_observer.hpp"
 #include "leat/pipeline/stage/pipeline_options.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 class any_stage;
 
@@ -174,4 +174,4 @@ class pipeline_context {
   return *context;
 }
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

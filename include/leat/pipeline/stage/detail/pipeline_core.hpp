@@ -12,7 +12,7 @@
 #include "leat/pipeline/stage/detail/pipeline_context.hpp"
 #include "leat/pipeline/state/detail/match_state.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// A pipeline with elements of any type: everything that is done once for each block, compiled
 /// once. The derived class has the last stage and the block whose elements next() returns.
@@ -65,4 +65,4 @@ class pipeline_core {
   std::string save_error_;  // why there is none
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

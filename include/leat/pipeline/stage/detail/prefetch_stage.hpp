@@ -11,7 +11,7 @@
 #include "leat/pipeline/stage/detail/prefetch_tasks.hpp"
 #include "leat/pipeline/stage/detail/stage.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The maximum number of blocks that a stage may be ahead.
 inline constexpr std::size_t max_prefetch_blocks = std::size_t{1} << 20;
@@ -61,4 +61,4 @@ class prefetch_stage final : public inner_stage<Block, Block>, private prefetche
   prefetch_tasks tasks_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -11,7 +11,7 @@
 #include "leat/pipeline/stage/detail/prefetch_throttle.hpp"
 #include "leat/queue/fifo_queue.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The stages before a prefetch_stage, as its task sees them.
 class prefetched_input {
@@ -55,4 +55,4 @@ class prefetch_tasks {
   const bool on_worker_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

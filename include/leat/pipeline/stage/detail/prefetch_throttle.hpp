@@ -10,7 +10,7 @@
 #include "leat/pipeline/metrics/stage_metrics.hpp"
 #include "leat/sync/semaphore.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Limits how far a stage runs ahead: always one block, and more while the memory budget of the
 /// pipeline allows it. So no stage waits for memory that only later stages can free while
@@ -55,4 +55,4 @@ class prefetch_throttle {
   semaphore freed_;                      // stores one signal that a block has left
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -8,7 +8,7 @@
 #include "leat/pipeline/element/detail/ring_buffer.hpp"
 #include "leat/pipeline/state/detail/origin.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The positions of a stage at the beginning of its last blocks, until forget(). An Entry may have
 /// the origins of a block's elements, and draws: their memory is reused, so that a block needs no
@@ -61,4 +61,4 @@ class replay_log {
   std::uint64_t first_ = 0;  // of those that are known
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

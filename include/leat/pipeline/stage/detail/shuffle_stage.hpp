@@ -24,7 +24,7 @@
 #include "leat/pipeline/stage/detail/replay_log.hpp"
 #include "leat/pipeline/stage/detail/stage.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The elements of a shuffle buffer, slot by slot, and the count of numbers drawn.
 class shuffle_state final : public stage_state {
@@ -338,4 +338,4 @@ class shuffle_stage final : public inner_stage<In, owned_block<In>> {
   replay_log<log_entry> replay_log_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

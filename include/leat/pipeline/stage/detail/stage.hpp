@@ -18,7 +18,7 @@
 #include "leat/pipeline/stage/detail/pipeline_context.hpp"
 #include "leat/queue/queue_base.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Awaits stage::next() of the previous stage, and counts the time as waiting for input. First lets
 /// other tasks run if the turn is over: a stage may need many blocks for one element, and all of
@@ -134,4 +134,4 @@ class inner_stage : public stage<Block> {
 /// Closes a queue of the pipeline, with an error if there was one.
 void end_queue(queue_base& queue, const std::exception_ptr& error) noexcept;
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -5,7 +5,7 @@
 #include "leat/async/task.hpp"
 #include "leat/async/task_id.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// An element that pipeline::for_each() processes in a coroutine.
 struct step_in_progress {
@@ -45,4 +45,4 @@ class step_observer {
   virtual void end_step(step_in_progress& s, bool finished) noexcept = 0;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

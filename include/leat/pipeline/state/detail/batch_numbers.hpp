@@ -6,7 +6,7 @@
 
 #include "leat/pipeline/state/detail/origin.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The batches of a stage whose elements later stages need again, in the order in which they
 /// request them. A state numbers them in this order.
@@ -28,4 +28,4 @@ class batch_numbers {
   std::unordered_map<std::uint64_t, std::uint64_t> indexes_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

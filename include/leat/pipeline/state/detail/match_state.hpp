@@ -7,7 +7,7 @@
 
 #include "leat/pipeline/state/detail/saved_stage.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 using stage_states = std::vector<std::unique_ptr<stage_state>>;
 
@@ -27,4 +27,4 @@ using stage_states = std::vector<std::unique_ptr<stage_state>>;
                                           std::string_view pipeline);
 using state_matcher = decltype(&match_own_state);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

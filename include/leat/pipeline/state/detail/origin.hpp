@@ -6,7 +6,7 @@
 
 #include "leat/base/random.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The origin of an element: the record of the source, and which of its results the element is. A
 /// restore uses it to produce the element again. After batch(), an origin names a batch instead of
@@ -33,4 +33,4 @@ struct origin {
 /// Errors: failed_precondition for a record that is not at its position.
 [[noreturn]] void throw_record_error(const std::string& path, const origin& record);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

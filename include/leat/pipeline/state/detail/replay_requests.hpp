@@ -8,7 +8,7 @@
 
 #include "leat/pipeline/state/detail/origin.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The input elements that a stage needs again, by origin, and the slots that request them.
 ///
@@ -60,4 +60,4 @@ class replay_requests {
   std::size_t next_ = 0;              // index after the last request found
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

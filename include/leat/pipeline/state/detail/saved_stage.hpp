@@ -8,7 +8,7 @@
 
 #include "leat/pipeline/state/detail/stage_state.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Creates the empty state of a stage.
 using state_maker = std::unique_ptr<stage_state> (*)();
@@ -39,4 +39,4 @@ struct saved_stage {
 [[nodiscard]] std::vector<saved_stage> stages_from_bytes(std::string_view bytes,
                                                          std::string_view pipeline);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

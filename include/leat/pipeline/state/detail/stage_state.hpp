@@ -11,7 +11,7 @@
 #include "leat/base/world_rank.hpp"
 #include "leat/pipeline/state/detail/batch_numbers.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// An option in a declaration that affects the elements.
 struct setting {
@@ -81,4 +81,4 @@ class stage_state {
 /// Rejects a given seed that differs from the saved one.
 void require_seed(std::string_view stage, std::optional<std::uint64_t> given, std::uint64_t saved);
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

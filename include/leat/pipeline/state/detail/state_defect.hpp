@@ -4,7 +4,7 @@
 
 #include "leat/base/error.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// Thrown for bytes from which a stage cannot resume, without the name of the stage, which the
 /// caller adds: "stage 'shuffle': state WHY".
@@ -16,4 +16,4 @@ struct state_defect {
 inline constexpr const char* other_form_error =
     "cannot be restored: its bytes are not in the form that a pipeline writes";
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -17,7 +17,7 @@
 #include "leat/tensor/dtype.hpp"
 #include "leat/train/checkpoint/detail/saved_value.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 template <class T>
 concept savable = requires(T& t) {
@@ -173,4 +173,4 @@ class object_item final : public any_object_item {
   T& object_;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail

@@ -7,7 +7,7 @@
 
 #include "leat/base/bytes.hpp"
 
-namespace leat::detail {
+namespace LEAT::detail {
 
 /// The bytes of a value at the time of the save: a copy, or a view if the caller does not change
 /// the value.
@@ -28,4 +28,4 @@ class saved_value {
   bool is_text_ = false;
 };
 
-}  // namespace leat::detail
+}  // namespace LEAT::detail
