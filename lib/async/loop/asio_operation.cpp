@@ -51,6 +51,7 @@ void asio_operation_base::request_end() noexcept {
   if (std::exchange(cancel_requested_, true)) return;
   cancelled_at_ = scheduler_->now();
   if (call_) call_(handler_, asio::cancellation_type::all);
+  converted_.emit(asio::cancellation_type::all);
 }
 
 void asio_operation_base::cancel(wait_operation& w) noexcept {

@@ -228,6 +228,24 @@ TEST_CASE("use_task: a second call of the handler ends the process with a messag
   CHECK(contains(said, "the handler of an Asio operation was called twice"));
 }
 
+LEAT_TEST("use_task: the slot of the handler converts to a slot of Asio, whose clear() clears it") {
+  bool before = false;
+  bool after = true;
+  co_await operation<void()>(
+      [&](auto h) {
+        auto slot = asio::get_associated_cancellation_slot(h);
+        asio::cancellation_slot converted = slot;
+        slot.assign([](asio::cancellation_type_t) {});
+        before = slot.has_handler();
+        converted.clear();
+        after = slot.has_handler();
+        h();
+      },
+      use_task);
+  CHECK(before);
+  CHECK_FALSE(after);
+}
+
 LEAT_TEST("use_task: an exception of the initiation is thrown by the co_await") {
   const auto error = co_await failure_of(
       operation<void()>([](auto) { throw std::runtime_error("initiation"); }, use_task));

@@ -117,8 +117,12 @@ class [[nodiscard]] asio_operation final
   bool start() {
     state_ = state::initiating;
     try {
+// Boost.Beast passes 0 as a std::size_t.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
       std::apply([this](auto&&... a) { std::move(initiation_)(handler(*this), std::move(a)...); },
                  std::move(arguments_));
+#pragma GCC diagnostic pop
     } catch (...) {
       initiation_failed();
       throw;
@@ -233,7 +237,7 @@ class [[nodiscard]] asio_operation final
     return 0;
   }
 
-  static constexpr named_kind the_kind = make_kind(asio_operation_name<Initiation>);
+  static constexpr named_kind the_kind = make_kind(asio_operation_name<Initiation, Arguments...>);
 
   [[no_unique_address]] Initiation initiation_;
   [[no_unique_address]] std::tuple<Arguments...> arguments_;

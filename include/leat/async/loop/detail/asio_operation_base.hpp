@@ -19,6 +19,7 @@
 #include "leat/base/internal/assert.hpp"
 #include "leat/base/internal/frame_allocator.hpp"
 
+#include LEAT_ASIO(cancellation_signal.hpp)
 #include LEAT_ASIO(cancellation_type.hpp)
 
 namespace LEAT::detail {
@@ -134,12 +135,23 @@ class asio_operation_base : public irrevocable_wait {
   [[gnu::cold]] void destroy_handler() noexcept;
   [[nodiscard]] void* make_block(std::size_t size);
 
+  // Clears the slot when Asio's slot, to which it was converted, is cleared.
+  struct slot_clearer {
+    explicit slot_clearer(asio_operation_base* o) noexcept : operation(o) {}
+    slot_clearer(const slot_clearer&) = delete;
+    slot_clearer& operator=(const slot_clearer&) = delete;
+    ~slot_clearer() { operation->clear_slot(); }
+    void operator()(asio::cancellation_type_t) const noexcept {}
+    asio_operation_base* operation;
+  };
+
   void (*call_)(void* handler, asio::cancellation_type_t) = nullptr;
   void* handler_ = nullptr;
   void* memory_of_handler_ = nullptr;             // a block, or a kept_cancellation
   void (*destroy_)(void* handler) noexcept = {};  // a handler in the wait or in a block
   std::size_t block_size_ = 0;
-  time_point cancelled_at_;  // if cancel_requested_
+  time_point cancelled_at_;              // if cancel_requested_
+  asio::cancellation_signal converted_;  // of a slot of Asio
   place place_ = place::none;
   alignas(std::max_align_t) std::byte memory_[48];
 };
@@ -189,6 +201,16 @@ class asio_operation_base::slot {
     return emplace<std::decay_t<Handler>>(std::forward<Handler>(h));
   }
   void clear() noexcept { operation_->clear_slot(); }
+
+  /// Returns a slot whose clear() clears this one. For the WebSocket of Boost.Beast, which requires
+  /// that the slot of a handler has this type.
+  operator asio::cancellation_slot() const {  // NOLINT: converts
+    if (!operation_) return {};
+    asio::cancellation_slot converted = operation_->converted_.slot();
+    converted.emplace<slot_clearer>(operation_);
+    return converted;
+  }
+
   [[nodiscard]] bool is_connected() const noexcept { return operation_ != nullptr; }
   [[nodiscard]] bool has_handler() const noexcept { return operation_ && operation_->call_; }
   friend bool operator==(const slot& a, const slot& b) noexcept {
