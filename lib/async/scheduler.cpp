@@ -30,6 +30,7 @@ work_item* scheduler::awake_sentinel() noexcept { return &awake_mark; }
 
 scheduler::~scheduler() {
   detail::wait_of_foreign_coroutine::forget_all(*this);
+  publish_counters();
   LEAT_ASSERT(ready_.empty() && !has_remote_items() && later_.empty(),
               "scheduler destroyed with pending work: join its tasks first");
 }

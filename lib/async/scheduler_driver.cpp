@@ -81,6 +81,7 @@ bool scheduler_driver::begin_turn() noexcept {
     more = more || !ready_.empty();  // it may have posted an item
   }
   current_ = nullptr;
+  publish_counters();
   if (more) return true;
   asleep_ = true;
   // Goes to sleep unless an item has arrived meanwhile. This is the last access: from here on

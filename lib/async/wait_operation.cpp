@@ -27,8 +27,8 @@ bool wait_operation::is_wakeup(const work_item& item) noexcept {
 
 void wait_operation::resume(work_item& item) noexcept {
   auto& self = static_cast<wait_operation&>(item);
-  self.end_wait();
-  self.scheduler_->resume(std::coroutine_handle<>::from_address(self.continuation_), self.context_);
+  self.scheduler_->resume_after(self, std::coroutine_handle<>::from_address(self.continuation_),
+                                self.context_);
 }
 
 }  // namespace LEAT

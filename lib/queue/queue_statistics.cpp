@@ -12,6 +12,7 @@
 #include "leat/async/wait_target.hpp"
 #include "leat/queue/memory_budget.hpp"
 #include "leat/queue/queue_base.hpp"
+#include "queue/internal/queue_metrics.hpp"
 
 namespace LEAT {
 
@@ -154,7 +155,22 @@ bool queue_base::report(const void* queue, detail::live_object::access how,
     state.size = q.mutex_.approximate_size();
     return true;
   }
-  const bool owner_only = how == detail::live_object::access::as_owner;
+  const bool owner_only = detail::live_object::is_for_owner(how);
+  if (detail::live_object::is_for_metrics(how)) {
+    if (owner_only && !q.mutex_.try_lock_as_owner()) return false;
+    queue_statistics s;
+    if (owner_only) {
+      s = q.counts_now();
+      q.mutex_.unlock(true);
+    } else {
+      s = q.counts();
+    }
+    state.name = q.name_;
+    for (const detail::queue_metric& m : detail::queue_metrics()) {
+      if (s.weighed || !m.is_of_weight) state.samples.push_back({&m.family, m.value(s)});
+    }
+    return true;
+  }
   for (bool listed = q.mutex_.never_locked() && !owner_only; !listed;) {
     if (owner_only && !q.mutex_.try_lock_as_owner()) return false;
     const bool owner = owner_only || q.mutex_.lock();

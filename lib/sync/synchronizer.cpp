@@ -180,7 +180,16 @@ bool synchronizer::report(const void* object, detail::live_object::access how,
                           detail::object_state& state) LEAT_NO_ANALYSIS {
   const auto& self = *static_cast<const synchronizer*>(object);
   if (how == detail::live_object::access::for_trace) return false;
-  const bool owner_only = how == detail::live_object::access::as_owner;
+  const bool owner_only = detail::live_object::is_for_owner(how);
+  if (detail::live_object::is_for_metrics(how)) {
+    if (owner_only && !self.mutex_.try_lock_cheaply()) return false;
+    const bool owner = owner_only || self.mutex_.lock();
+    const std::size_t count = self.waiting_.size();
+    self.mutex_.unlock(owner, count > 0);
+    state.name = self.name_;
+    state.samples = {{&detail::waiting_operations_metric, {count}}};
+    return true;
+  }
   for (bool listed = false; !listed;) {
     if (owner_only && !self.mutex_.try_lock_cheaply()) return false;
     const bool owner = owner_only || self.mutex_.lock();

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ostream>
+#include <span>
 #include <streambuf>
 #include <string>
 #include <utility>
@@ -27,6 +28,7 @@
 #include "leat/queue/queue_base.hpp"
 #include "model/model.hpp"
 #include "model/system.hpp"
+#include "queue/internal/queue_metrics.hpp"
 
 namespace model {
 namespace {
@@ -158,6 +160,11 @@ bool detail::is_dump_query(const work_item&) noexcept { return false; }
 void detail::live_object::add() noexcept {}
 void detail::live_object::remove() noexcept {}
 bool detail::live_object::is_alive(const void*, std::uint32_t) noexcept { return true; }
+
+// No metrics of the model are read.
+detail::scheduler_record::scheduler_record() = default;
+detail::scheduler_record::~scheduler_record() = default;
+std::span<const detail::queue_metric> detail::queue_metrics() noexcept { return {}; }
 
 std::string detail::name_of(const task_context&) { return "task"; }
 

@@ -12,7 +12,8 @@ namespace leat {
 constinit unsigned detail::task_runner::hook_changes_ = 0;
 
 void detail::task_runner::use_newest_hooks() noexcept { std::abort(); }
-void detail::task_runner::resume_with_hooks(std::coroutine_handle<>, task_context*, bool) noexcept {
+void detail::task_runner::resume_with_hooks(std::coroutine_handle<>, task_context*, bool,
+                                            wait_operation*) noexcept {
   std::abort();
 }
 void detail::task_runner::report_destroyed(const task_context&,

@@ -25,6 +25,7 @@ class scope_handover;
 class scope_registry;
 struct stop_notice;
 class task_local_node;
+class watched_run;
 std::string to_text(const work_item& item);
 }  // namespace detail
 
@@ -76,6 +77,7 @@ class task_context : private work_item {
   friend class detail::promise_base;
   friend class detail::scope_handover;
   friend class detail::scope_registry;
+  friend class detail::watched_run;
   friend struct detail::stop_notice;
   friend std::string detail::to_text(const work_item& item);
 

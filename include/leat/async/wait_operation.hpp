@@ -199,6 +199,7 @@ class wait_operation : public work_item {
  private:
   friend std::string detail::to_text(const work_item& item);
   friend std::string detail::to_text(const timer& t);
+  friend class detail::task_runner;
   friend class detail::wait_of_foreign_coroutine;
   friend class detail::scope_handover;
   friend class scheduler;

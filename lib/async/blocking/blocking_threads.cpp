@@ -16,6 +16,15 @@ namespace {
 
 constexpr auto idle_limit = std::chrono::seconds(10);
 
+constexpr metric_family threads_metric{"leat_blocking_pool_max_threads", "gauge",
+                                       "Threads that the pool starts at most."};
+constexpr metric_family started_threads_metric{"leat_blocking_pool_threads", "gauge",
+                                               "Threads that exist."};
+constexpr metric_family busy_threads_metric{"leat_blocking_pool_busy_threads", "gauge",
+                                            "Threads that run a function."};
+constexpr metric_family queued_calls_metric{"leat_blocking_pool_waiting_calls", "gauge",
+                                            "Functions that wait for a thread."};
+
 std::string title_of(const std::string& pool) {
   return pool.empty() ? "blocking pool" : "blocking pool '" + pool + "'";
 }
@@ -95,9 +104,18 @@ void blocking_threads::describe(const blocking_call& call, std::ostream& out) co
 }
 
 bool blocking_threads::report(const void* object, live_object::access how, object_state& state) {
-  if (how != live_object::access::any) return false;
+  if (how != live_object::access::any && how != live_object::access::metrics) return false;
   const auto& self = *static_cast<const blocking_threads*>(object);
   state.name = self.name_;
+  if (how == live_object::access::metrics) {
+    if (!self.is_in_its_process()) return true;
+    const blocking_pool_statistics s = self.statistics();
+    state.samples = {{&threads_metric, {self.limit()}},
+                     {&started_threads_metric, {s.threads}},
+                     {&busy_threads_metric, {s.busy}},
+                     {&queued_calls_metric, {s.waiting}}};
+    return true;
+  }
   state.words = title_of(self.name_);
   if (!self.is_in_its_process()) return true;
   std::size_t busy = 0;

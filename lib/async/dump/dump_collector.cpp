@@ -155,8 +155,8 @@ struct dump_collector::replies {
 // until then.
 class dump_collector::query : public work_item {
  public:
-  query(std::uint64_t only, scheduler_hold sched, std::shared_ptr<replies> to)
-      : only_(only), scheduler_(std::move(sched)), to_(std::move(to)) {
+  query(std::uint64_t only, bool for_metrics, scheduler_hold sched, std::shared_ptr<replies> to)
+      : only_(only), for_metrics_(for_metrics), scheduler_(std::move(sched)), to_(std::move(to)) {
     run_ = &query::run;
   }
 
@@ -195,7 +195,11 @@ class dump_collector::query : public work_item {
     if (to_->abandoned) return;
     const std::size_t before = to_->tasks.size();
     try {
-      for (const task_context* task : tasks_here()) to_->tasks.push_back(query_task(*task));
+      if (for_metrics_) {
+        scheduler_.get().publish_counters();
+      } else {
+        for (const task_context* task : tasks_here()) to_->tasks.push_back(query_task(*task));
+      }
       if (only_ == 0) add_objects();
       to_->replied.push_back(&scheduler_.get());
     } catch (const std::bad_alloc&) {  // treated as no reply; the queried thread must not fail
@@ -206,12 +210,14 @@ class dump_collector::query : public work_item {
 
   // The owner of an object's lock can read the object without losing the ownership.
   void add_objects() const {
-    std::vector<object_state> mine = live_objects::owned_by_this_thread();
+    std::vector<object_state> mine = live_objects::owned_by_this_thread(
+        for_metrics_ ? live_object::access::metrics_as_owner : live_object::access::as_owner);
     to_->objects.insert(to_->objects.end(), std::make_move_iterator(mine.begin()),
                         std::make_move_iterator(mine.end()));
   }
 
   const std::uint64_t only_;
+  const bool for_metrics_;
   const scheduler_hold scheduler_;
   const std::shared_ptr<replies> to_;
 };
@@ -234,11 +240,12 @@ std::vector<scheduler_hold> dump_collector::find_schedulers(std::uint64_t only) 
 
 // Holds no lock while it waits: a queried scheduler may be about to create or destroy a scope.
 std::shared_ptr<dump_collector::replies> dump_collector::query_schedulers(
-    std::uint64_t only, duration patience, const std::vector<const scheduler*>& driven) {
+    std::uint64_t only, duration patience, const std::vector<const scheduler*>& driven,
+    bool for_metrics) {
   const auto to = std::make_shared<replies>();
   std::vector<std::unique_ptr<query>> queries;
   for (scheduler_hold& sched : find_schedulers(only)) {
-    queries.push_back(std::make_unique<query>(only, std::move(sched), to));
+    queries.push_back(std::make_unique<query>(only, for_metrics, std::move(sched), to));
   }
   to->missing = queries.size();
   for (auto& each : queries) each.release()->send(driven);
@@ -439,6 +446,17 @@ process_snapshot dump_collector::collect(const task_scope* only, duration patien
     std::rotate(state.scopes.begin(), selected, selected + 1);
   }
   return state;
+}
+
+live_objects::totals_by_name dump_collector::collect_metrics(duration patience) {
+  const preemption_hook::disabled while_locked;  // as in collect()
+  const auto collected = query_schedulers(0, patience, {}, true);
+  std::vector<object_state> objects;
+  {
+    const std::lock_guard lock(collected->mutex);
+    objects = std::move(collected->objects);
+  }
+  return live_objects::sum_metrics(std::move(objects));
 }
 
 }  // namespace LEAT::detail

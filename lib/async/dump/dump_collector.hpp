@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "async/dump/internal/process_snapshot.hpp"
+#include "async/dump/live_objects.hpp"
 #include "async/dump_query.hpp"
 #include "leat/async/task_scope.hpp"
 
@@ -23,6 +24,10 @@ class dump_collector {
   [[nodiscard]] static process_snapshot collect(const task_scope* only, duration patience,
                                                 const std::vector<const scheduler*>& driven = {});
 
+  /// The metrics of all queues, primitives and pools; each scheduler with tasks reports those whose
+  /// locks its thread owns.
+  [[nodiscard]] static live_objects::totals_by_name collect_metrics(duration patience);
+
   /// The state of the newest task of a scope, on the scheduler of that task.
   [[nodiscard]] static task_state query_first_task(const task_scope& scope);
 
@@ -34,7 +39,8 @@ class dump_collector {
 
   [[nodiscard]] static std::vector<scheduler_hold> find_schedulers(std::uint64_t only);
   [[nodiscard]] static std::shared_ptr<replies> query_schedulers(
-      std::uint64_t only, duration patience, const std::vector<const scheduler*>& driven);
+      std::uint64_t only, duration patience, const std::vector<const scheduler*>& driven,
+      bool for_metrics = false);
   [[nodiscard]] static task_state static_info(const task_context& task);
   [[nodiscard]] static task_state query_task(const task_context& task);
   [[nodiscard]] static std::vector<scope_state> make_scope_states(std::uint64_t only,

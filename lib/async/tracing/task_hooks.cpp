@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "async/tracing/installed_hooks.hpp"
+#include "async/tracing/watched_run.hpp"
 #include "base/internal/held_during_fork.hpp"
 #include "base/internal/never_destroyed.hpp"
 #include "leat/async/scheduler/scheduler.hpp"
@@ -133,17 +134,20 @@ void detail::task_runner::report_destroyed(const task_context& c,
 }
 
 // The task may install or remove hooks, and so change hooks_.
-void detail::task_runner::resume_with_hooks(std::coroutine_handle<> h, task_context* c,
-                                            bool starts) noexcept {
+void detail::task_runner::resume_with_hooks(std::coroutine_handle<> h, task_context* c, bool starts,
+                                            wait_operation* ended_wait) noexcept {
   if (c && starts) {
     hooks_->started(*c);
   } else if (c) {
     hooks_->resumed(*c);
   }
+  const bool is_watched = c && watched_run::begin(*c);
+  if (ended_wait) ended_wait->end_wait();
   task_ = c;
   h.resume();
   while (transfer_) std::exchange(transfer_, nullptr).resume();
   task_ = nullptr;
+  if (is_watched) watched_run::end(*c, ended_ != nullptr);
   if (c && hooks_) {
     if (ended_) {
       hooks_->ended(*c, error_);

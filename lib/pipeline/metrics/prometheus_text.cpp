@@ -6,10 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "async/dump/internal/metric_sample.hpp"
 #include "base/internal/unique_names.hpp"
-#include "base/text/utf8.hpp"
 #include "leat/pipeline/metrics/stage_fullness.hpp"
 #include "leat/queue/queue_fullness.hpp"
+#include "queue/internal/queue_metrics.hpp"
 
 namespace LEAT {
 namespace {
@@ -18,35 +19,9 @@ namespace {
 
 std::string to_text(std::uint64_t n) { return std::to_string(n); }
 
-std::string limit_text(std::size_t n) { return n == unbounded ? "+Inf" : to_text(n); }
-
-std::string seconds_text(duration d) {
-  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(d).count();
-  const std::string fraction = std::to_string(1'000'000'000 + ns % 1'000'000'000);
-  return std::to_string(ns / 1'000'000'000) + "." + fraction.substr(1);
-}
-
 std::string ratio_text(float x) {
   char digits[32];
   return {digits, std::to_chars(digits, digits + sizeof digits, x).ptr};
-}
-
-// The value of a label between its quotes. A reader would reject invalid UTF-8.
-std::string escaped(std::string_view value) {
-  const bool is_text = detail::is_utf8(value);
-  std::string text;
-  for (const char c : value) {
-    if (c == '\\' || c == '"') {
-      text += {'\\', c};
-    } else if (c == '\n') {
-      text += "\\n";
-    } else if (!is_text && static_cast<unsigned char>(c) >= 0x80) {
-      text += '?';
-    } else {
-      text += c;
-    }
-  }
-  return text;
 }
 
 // A stage or queue with the value of its label, which is unique among the stages or queues.
@@ -104,18 +79,19 @@ constexpr metric<stage> of_stages[] = {
     {"leat_stage_at_work_seconds_total", "counter",
      "Time during which tasks of the stage existed, waiting or not; the sum over all tasks.",
      [](const stage& s) {
-       return s.metrics->knows_work_time() ? seconds_text(s.metrics->work_time(s.now))
+       return s.metrics->knows_work_time() ? detail::metric_seconds(s.metrics->work_time(s.now))
                                            : std::string();
      }},
     {"leat_stage_input_wait_seconds_total", "counter",
      "Time during which tasks of the stage waited for input; the sum over all tasks.",
-     [](const stage& s) { return seconds_text(s.metrics->waited_for_input(s.now)); }},
+     [](const stage& s) { return detail::metric_seconds(s.metrics->waited_for_input(s.now)); }},
     {"leat_stage_room_wait_seconds_total", "counter",
      "Time during which tasks of the stage waited for free capacity in their output; the sum over "
      "all tasks.",
      [](const stage& s) {
-       return s.metrics->knows_output_wait() ? seconds_text(s.metrics->waited_for_output(s.now))
-                                             : std::string();
+       return s.metrics->knows_output_wait()
+                  ? detail::metric_seconds(s.metrics->waited_for_output(s.now))
+                  : std::string();
      }},
     {"leat_stage_held_items", "gauge",
      "Elements or blocks that the stage holds for the stages after it.",
@@ -132,50 +108,22 @@ constexpr metric<stage> of_stages[] = {
 
 using queue = queue_statistics;
 
-constexpr metric<queue> of_queues[] = {
-    {"leat_queue_items", "gauge", "Items in the queue.",
-     [](const queue& q) { return to_text(q.size); }},
-    {"leat_queue_capacity_items", "gauge", "Capacity of the queue, in items.",
-     [](const queue& q) { return limit_text(q.capacity); }},
-    {"leat_queue_min_items", "gauge", "Minimum size of the queue while it is open, in items.",
-     [](const queue& q) { return to_text(q.min_after_dequeue); }},
-    {"leat_queue_peak_items", "gauge", "Largest number of items in the queue so far.",
-     [](const queue& q) { return to_text(q.peak_size); }},
-    {"leat_queue_fullness_ratio", "gauge",
-     "Fill level above the minimum size, from 0 to 1; near 0 if the producers are too slow.",
-     [](const queue& q) { return ratio_text(queue_fullness({}, q).value); }},
-    {"leat_queue_closed", "gauge", "1 if the queue is closed, otherwise 0.",
-     [](const queue& q) { return to_text(q.closed ? 1 : 0); }},
-    {"leat_queue_waiting_pushes", "gauge", "Operations that wait for free capacity.",
-     [](const queue& q) { return to_text(q.waiting_pushes); }},
-    {"leat_queue_waiting_pops", "gauge", "Operations that wait for items.",
-     [](const queue& q) { return to_text(q.waiting_pops); }},
-    {"leat_queue_pushed_items_total", "counter", "Items that were added.",
-     [](const queue& q) { return to_text(q.pushed); }},
-    // Added items that are not there. The count in the statistics falls when items are returned.
-    {"leat_queue_taken_items_total", "counter",
-     "Items that were removed; a returned item counts again when it is removed again.",
-     [](const queue& q) { return to_text(q.pushed + q.returned - q.size); }},
-    {"leat_queue_returned_items_total", "counter",
-     "Items that were removed for a batch that was not completed, and were returned.",
-     [](const queue& q) { return to_text(q.returned); }},
-    {"leat_queue_push_waits_total", "counter", "Operations that had to wait for free capacity.",
-     [](const queue& q) { return to_text(q.push_waits); }},
-    {"leat_queue_pop_waits_total", "counter", "Operations that had to wait for items.",
-     [](const queue& q) { return to_text(q.pop_waits); }},
-    {"leat_queue_refused_items_total", "counter",
-     "Items that were not added because the queue was closed or had failed.",
-     [](const queue& q) { return to_text(q.refused); }},
-};
+constexpr metric<queue> fill_level = {
+    "leat_queue_fullness_ratio", "gauge",
+    "Fill level above the minimum size, from 0 to 1; near 0 if the producers are too slow.",
+    [](const queue& q) { return ratio_text(queue_fullness({}, q).value); }};
 
-constexpr metric<queue> of_weighed_queues[] = {
-    {"leat_queue_weight", "gauge", "Weight of the items in the queue.",
-     [](const queue& q) { return to_text(q.weight); }},
-    {"leat_queue_max_weight", "gauge", "Maximum weight of the queue.",
-     [](const queue& q) { return limit_text(q.max_weight); }},
-    {"leat_queue_peak_weight", "gauge", "Largest weight of the items in the queue so far.",
-     [](const queue& q) { return to_text(q.peak_weight); }},
-};
+void append_queues(std::string& text, const std::vector<labelled<queue>>& queues,
+                   const std::vector<labelled<queue>>& weighed) {
+  append(text, "queue", fill_level, queues);
+  for (const detail::queue_metric& m : detail::queue_metrics()) {
+    std::string samples;
+    for (const auto& [label, q] : m.is_of_weight ? weighed : queues) {
+      samples += detail::sample_line(m.family, "queue=\"" + label + "\"", m.value(q));
+    }
+    detail::append_family(text, m.family, samples);
+  }
+}
 
 }  // namespace
 
@@ -185,20 +133,19 @@ std::string prometheus_text(std::span<const stage_metrics* const> stages,
   std::vector<labelled<stage>> stages_now;
   detail::unique_names stage_labels;
   for (const stage_metrics* s : stages)
-    stages_now.push_back({stage_labels.of(escaped(s->name())), {s, now}});
+    stages_now.push_back({stage_labels.of(detail::escaped_label(s->name())), {s, now}});
 
   std::vector<labelled<queue>> queues_now;
   std::vector<labelled<queue>> weighed;
   detail::unique_names queue_labels;
   for (const queue_base* q : queues) {
-    queues_now.push_back({queue_labels.of(escaped(q->name())), q->statistics()});
+    queues_now.push_back({queue_labels.of(detail::escaped_label(q->name())), q->statistics()});
     if (queues_now.back().thing.weighed) weighed.push_back(queues_now.back());
   }
 
   std::string text;
   for (const auto& m : of_stages) append(text, "stage", m, stages_now);
-  for (const auto& m : of_queues) append(text, "queue", m, queues_now);
-  for (const auto& m : of_weighed_queues) append(text, "queue", m, weighed);
+  append_queues(text, queues_now, weighed);
   return text;
 }
 

@@ -1,5 +1,5 @@
 """The counters of the public headers, for docs/metrics.md, by `HEADER#STRUCT` as in options.py. The page lists each metric of
-prometheus_text() with its type, and each tag of stage_rates.
+metrics() and prometheus_text() with its type, and each tag of stage_rates.
 """
 
 import re
@@ -7,7 +7,9 @@ import re
 from options import STRUCT, members
 from public_headers import public_headers
 
-METRIC = re.compile(r'\{"(leat_\w+)", "(gauge|counter)"')
+METRIC = re.compile(r'\{\s*"(leat_\w+)",\s+"(gauge|counter)"')
+METRIC_SOURCES = ['async/blocking/blocking_threads.cpp', 'async/dump/internal/metric_sample.hpp', 'async/dump/metrics.cpp',
+                  'pipeline/metrics/prometheus_text.cpp', 'queue/queue_metrics.cpp']
 
 
 def tables(root):
@@ -28,7 +30,7 @@ def table(body):
 def problems(root):
     page = (root / 'docs' / 'metrics.md').read_text()
     rows = dict(re.findall(r'^\| `(leat_\w+)` \| (\w+) \|', page, re.M))
-    metrics = dict(METRIC.findall((root / 'lib/pipeline/metrics/prometheus_text.cpp').read_text()))
+    metrics = dict(METRIC.findall(''.join((root / 'lib' / source).read_text() for source in METRIC_SOURCES)))
     for name in sorted(rows.keys() | metrics.keys()):
         if rows.get(name) != metrics.get(name):
             yield f'docs/metrics.md: {name} is {rows.get(name)}, in the code {metrics.get(name)}'

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "leat/async/scheduler/detail/scheduler_record.hpp"
 #include "leat/async/scheduler/detail/service_list.hpp"
 #include "leat/async/scheduler/detail/task_runner.hpp"
 #include "leat/async/scheduler/timer_heap.hpp"
@@ -153,6 +154,11 @@ class scheduler : public detail::task_runner {
   /// Precondition: this thread runs the scheduler, or no thread does. Cost: O(ready items).
   [[nodiscard]] bool withdraw(work_item& item) noexcept;
 
+  /// Returns the counters of this scheduler. For metrics() and warn_on_long_turns.
+  [[nodiscard]] detail::scheduler_record& record() noexcept { return record_; }
+  /// Makes what this turn has counted so far visible to other threads. For metrics().
+  void publish_counters() noexcept { record_.publish(turns_, all_tasks_, tasks_); }
+
  protected:  // of scheduler_driver
   scheduler() = default;
   ~scheduler();
@@ -198,6 +204,7 @@ class scheduler : public detail::task_runner {
   std::atomic<int> waker_cpu_{-1};     // of the thread that called wake() last
   std::atomic<std::size_t> holds_{0};
   std::shared_ptr<const void> lifetime_;
+  detail::scheduler_record record_;
   alignas(64) std::atomic<work_item*> remote_{nullptr};
 };
 

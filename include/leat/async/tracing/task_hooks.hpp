@@ -41,7 +41,8 @@ class task_hooks {
 
   /// Called before `task` runs for the first time.
   virtual void on_start(const task_context& task) noexcept { static_cast<void>(task); }
-  /// Called before `task` continues after a wait.
+  /// Called before `task` continues after a wait: task.waiting() is the operation that has ended.
+  /// Do not describe its object, which may no longer exist.
   virtual void on_resume(const task_context& task) noexcept { static_cast<void>(task); }
   /// Called after `task` has begun to wait for `operation`. The wait may have ended meanwhile, but
   /// the task has not resumed.

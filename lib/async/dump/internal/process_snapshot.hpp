@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "async/dump/internal/metric_sample.hpp"
 #include "leat/async/task_context.hpp"
 #include "leat/async/task_id.hpp"
 #include "leat/async/wait_target.hpp"
@@ -95,6 +96,7 @@ struct object_state {
   bool close_waits = false;  ///< a close takes effect after the pushes that wait
   std::uint64_t refused = 0;
   std::vector<waiting_operation> waiting = {};
+  std::vector<metric_sample> samples = {};  ///< for metrics() alone
 };
 
 /// A scheduler that did not reply in time.

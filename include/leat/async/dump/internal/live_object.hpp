@@ -21,7 +21,17 @@ class live_object {
     as_owner,  ///< only if the calling thread owns the object's lock
     any,
     for_trace,  ///< without a lock: the name and the approximate size of a queue, nothing else
+    metrics_as_owner,  ///< as `as_owner`: only the name and the metrics
+    metrics,           ///< as `any`: only the name and the metrics
   };
+  /// Returns true if the metrics of the object were requested.
+  [[nodiscard]] static constexpr bool is_for_metrics(access how) noexcept {
+    return how == access::metrics || how == access::metrics_as_owner;
+  }
+  /// Returns true if only the owner of the object's lock was requested to report.
+  [[nodiscard]] static constexpr bool is_for_owner(access how) noexcept {
+    return how == access::as_owner || how == access::metrics_as_owner;
+  }
   /// Fills in the state of an object. Returns false, without effect, if access was not granted.
   /// Errors: std::bad_alloc.
   using reporter = bool (*)(const void* object, access how, object_state& state);

@@ -2,6 +2,7 @@
 
 #include <coroutine>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <utility>
@@ -12,6 +13,7 @@
 namespace LEAT {
 
 class task_context;
+class wait_operation;
 
 namespace detail {
 
@@ -31,12 +33,16 @@ class task_runner {
   /// immediately therefore does not grow the stack. `starts`: the task has not run yet.
   void resume(std::coroutine_handle<> h, task_context* c, bool starts = false) noexcept {
     if (hooks_) [[unlikely]]
-      return resume_with_hooks(h, c, starts);
-    task_ = c;
-    h.resume();
-    while (transfer_) std::exchange(transfer_, nullptr).resume();
-    task_ = nullptr;
-    if (ended_) finish_ended(*std::exchange(ended_, nullptr));
+      return resume_with_hooks(h, c, starts, nullptr);
+    resume_without_hooks(h, c);
+  }
+  /// Like resume(), for a coroutine whose wait `w` has ended.
+  template <class Wait>
+  void resume_after(Wait& w, std::coroutine_handle<> h, task_context* c) noexcept {
+    if (hooks_) [[unlikely]]
+      return resume_with_hooks(h, c, false, &w);
+    w.end_wait();
+    resume_without_hooks(h, c);
   }
 
   /// Sets the coroutine to resume as soon as the current one has suspended. Call it in a task.
@@ -56,6 +62,7 @@ class task_runner {
 
   /// Counts a task that starts here. Notifies the driver of the first one. Call it within a turn.
   void task_started() noexcept {
+    ++all_tasks_;
     if (tasks_++ == 0) work_started();
   }
   /// Counts a task that ends. Notifies the driver of the last one. Call it within a turn.
@@ -92,7 +99,16 @@ class task_runner {
   static void finish_ended(task_context& c) noexcept;  // in task_scope.cpp
   void use_newest_hooks() noexcept;                    // this and the next two in task_hooks.cpp
   void report_destroyed(const task_context& c, const std::exception_ptr& error) const noexcept;
-  [[gnu::cold]] void resume_with_hooks(std::coroutine_handle<>, task_context*, bool) noexcept;
+  void resume_without_hooks(std::coroutine_handle<> h, task_context* c) noexcept {
+    task_ = c;
+    h.resume();
+    while (transfer_) std::exchange(transfer_, nullptr).resume();
+    task_ = nullptr;
+    if (ended_) finish_ended(*std::exchange(ended_, nullptr));
+  }
+  // `ended_wait`: the wait that has ended, or null; its task still has it in on_resume().
+  [[gnu::cold]] void resume_with_hooks(std::coroutine_handle<> h, task_context* c, bool starts,
+                                       wait_operation* ended_wait) noexcept;
 
   work_list ready_;  // the items to run
   std::coroutine_handle<> transfer_;
@@ -108,6 +124,9 @@ class task_runner {
   bool has_task_locals_ = false;              // a task of this scheduler has or had one
   const task_context* dying_ = nullptr;
   work_item* waits_of_foreign_coroutines_ = nullptr;
+  // Tasks that have ever started. Not beside tasks_, or g++ increments both with SSE, in more
+  // instructions.
+  std::uint64_t all_tasks_ = 0;
 };
 
 }  // namespace detail

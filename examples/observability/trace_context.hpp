@@ -1,0 +1,61 @@
+#pragma once
+
+// The trace of a request, as the header `traceparent` of W3C Trace Context carries it, in a
+// task-local: the tasks that serve the request, and what they call, can read it.
+
+#include <algorithm>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+
+#include <leat/async.hpp>
+
+//! [context]
+struct trace_context {
+  std::string trace_id;  // 32 hexadecimal digits
+  std::string span_id;   // 16 of them: the span in progress
+  bool is_sampled = true;
+};
+
+inline constinit leat::task_local<trace_context> current_trace;
+//! [/context]
+
+inline std::string random_hex(std::size_t digits) {
+  thread_local std::mt19937_64 random{std::random_device{}()};
+  std::string text(digits, '0');
+  do {  // an ID of zeros is invalid
+    for (char& c : text) c = "0123456789abcdef"[random() % 16];
+  } while (text.find_first_not_of('0') == text.npos);
+  return text;
+}
+
+inline bool is_lower_hex(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
+//! [parse]
+// "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01". Later versions may append parts.
+inline std::optional<trace_context> parse_traceparent(std::string_view text) {
+  constexpr std::size_t size = 55;
+  if (text.size() < size || text[2] != '-' || text[35] != '-' || text[52] != '-') return {};
+  const auto version = text.substr(0, 2);
+  const auto trace = text.substr(3, 32);
+  const auto span = text.substr(36, 16);
+  const auto flags = text.substr(53, 2);
+  for (const std::string_view part : {version, trace, span, flags}) {
+    if (!is_lower_hex(part)) return {};
+  }
+  if (version == "ff" || (version == "00" && text.size() != size)) return {};
+  if (text.size() > size && text[size] != '-') return {};
+  const auto is_zero = [](std::string_view id) { return id.find_first_not_of('0') == id.npos; };
+  if (is_zero(trace) || is_zero(span)) return {};
+  const bool is_sampled = (std::stoi(std::string(flags), nullptr, 16) & 1) != 0;
+  return trace_context{std::string(trace), std::string(span), is_sampled};
+}
+
+// For a request to another service.
+inline std::string format_traceparent(const trace_context& c) {
+  return "00-" + c.trace_id + "-" + c.span_id + (c.is_sampled ? "-01" : "-00");
+}
+//! [/parse]

@@ -1,0 +1,263 @@
+#include "leat/async/tracing/warn_on_long_turns.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <regex>
+#include <thread>
+
+#include "support/child_process.hpp"
+#include "support/leat_test.hpp"
+#include "support/loops.hpp"
+
+namespace warn_on_long_turns_test {
+
+using leat::long_turn;
+using leat::warn_on_long_turns;
+
+// Keeps the reports, and lets a task hold its loop until one has arrived.
+class reports {
+ public:
+  [[nodiscard]] leat::long_turn_options options() {
+    return {.on_report = [this](const long_turn& turn) { add(turn); }, .reports_per_minute = 1000};
+  }
+  // Blocks until `count` reports have arrived.
+  void wait_for(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    arrived_.wait(lock, [&] { return all_.size() >= count; });
+  }
+  [[nodiscard]] std::vector<long_turn> all() {
+    const std::lock_guard lock(mutex_);
+    return all_;
+  }
+
+ private:
+  void add(const long_turn& turn) {
+    const std::lock_guard lock(mutex_);
+    all_.push_back(turn);
+    arrived_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::vector<long_turn> all_;
+};
+
+task<> yield_once() { co_await leat::this_task::yield(); }
+
+task<> hold_until_reported(reports& seen) {
+  co_await leat::this_task::yield();
+  seen.wait_for(1);
+  co_await leat::this_task::yield();
+}
+task<> await_holder(reports& seen) { co_await hold_until_reported(seen); }
+
+void check_reports(reports& seen) {
+  seen.wait_for(2);
+  const std::vector<long_turn> all = seen.all();
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].task == "guilty");
+  CHECK_FALSE(all[0].has_ended);
+  CHECK(all[0].until.empty());
+  REQUIRE(all[0].waited_at.size() == 2);
+  const auto matches = [](const std::string& text, const char* pattern) {
+    return std::regex_match(text, std::regex(pattern));
+  };
+  CHECK(matches(all[0].waited_at[0], R"(yield at warn_on_long_turns_test\.cpp:\d+ in .*hold_.*)"));
+  CHECK(matches(all[0].waited_at[1], R"(warn_on_long_turns_test\.cpp:\d+ in .*await_holder)"));
+  CHECK(all[0].lasted >= 2ms);
+  CHECK(all[1].task == "guilty");
+  CHECK(all[1].has_ended);
+  CHECK(all[1].lasted >= all[0].lasted);
+  CHECK(matches(all[1].until, R"(yield at warn_on_long_turns_test\.cpp:\d+ in .*hold_.*)"));
+}
+
+LEAT_LOOP_TEST("warn_on_long_turns: reports a task that holds its loop, and its end") {
+  TestType loop;
+  reports seen;
+  const warn_on_long_turns watchdog(2ms, seen.options());
+  leat::task_group group;
+  group.spawn_on(loop.get_scheduler(), await_holder(seen), "guilty");
+  loop.run_ready();
+  CHECK(group.live_tasks() == 0);
+  check_reports(seen);
+}
+
+TEST_CASE("warn_on_long_turns: reports a task of block_on", "[async]") {
+  reports seen;
+  const warn_on_long_turns watchdog(2ms, seen.options());
+  leat::block_on([](reports& r) -> task<> {
+    leat::task_group group;
+    group.spawn(await_holder(r), "guilty");
+    co_await group.join();
+  }(seen));
+  check_reports(seen);
+}
+
+TEST_CASE("warn_on_long_turns: names the guilty task of a runtime, not another one", "[async]") {
+  reports seen;
+  leat::runtime rt({.threads = 2});
+  const warn_on_long_turns watchdog(2ms, seen.options());
+  rt.block_on([](reports& r, leat::runtime& runs) -> task<> {
+    leat::task_group group;
+    for (int i = 0; i < 20; ++i) {
+      group.spawn_on(runs.next_scheduler(), yield_once(), "innocent");
+    }
+    group.spawn_on(runs.get_scheduler(1), await_holder(r), "guilty");
+    co_await group.join();
+  }(seen, rt));
+  check_reports(seen);
+}
+
+TEST_CASE("warn_on_long_turns: does not report a loop that is idle or whose task waits",
+          "[async]") {
+  reports seen;
+  const warn_on_long_turns watchdog(20ms, seen.options());
+  leat::runtime rt({.threads = 2});
+  rt.block_on([]() -> task<> { co_await leat::sleep_for(100ms); }());
+  CHECK(seen.all().empty());
+}
+
+LEAT_TEST("warn_on_long_turns: does not watch simulated schedulers") {
+  reports seen;
+  const warn_on_long_turns watchdog(1ms, seen.options());
+  co_await leat::this_task::yield();
+  std::this_thread::sleep_for(20ms);
+  co_await leat::this_task::yield();
+  CHECK(seen.all().empty());
+}
+
+TEST_CASE("warn_on_long_turns: rejects options that are out of range", "[async]") {
+  const auto watch = [](leat::time_span threshold, leat::long_turn_options options = {}) {
+    const warn_on_long_turns watchdog(threshold, std::move(options));
+    return 0;
+  };
+  CHECK_REFUSED("the threshold is 0 ns: use a positive one, such as 50 ms", watch(0ms));
+  CHECK_REFUSED("the threshold is -1 ns: use a positive one", watch(-1ns));
+  CHECK_REFUSED("long_turn_options::reports_per_minute is 0: use 1 or more",
+                watch(1s, {.reports_per_minute = 0}));
+}
+
+task<> hold_for(std::chrono::milliseconds time) {
+  co_await leat::this_task::yield();
+  std::this_thread::sleep_for(time);
+}
+
+TEST_CASE("warn_on_long_turns: omits reports above the limit and counts them", "[async]") {
+  std::mutex mutex;
+  std::vector<long_turn> all;
+  {
+    const warn_on_long_turns watchdog(1ms, {.on_report =
+                                                [&](const long_turn& turn) {
+                                                  const std::lock_guard lock(mutex);
+                                                  all.push_back(turn);
+                                                },
+                                            .reports_per_minute = 3});
+    for (int i = 0; i < 5; ++i) leat::block_on(hold_for(10ms));
+  }
+  CHECK(all.size() <= 3);
+  CHECK_FALSE(all.empty());
+}
+
+LEAT_LOOP_TEST("warn_on_long_turns: may be destroyed while a task holds its loop") {
+  TestType loop;
+  leat::task_group group;
+  reports seen;
+  std::optional<warn_on_long_turns> watchdog(std::in_place, 1ms, seen.options());
+  group.spawn_on(
+      loop.get_scheduler(),
+      [](reports& r, std::optional<warn_on_long_turns>& w) -> task<> {
+        co_await leat::this_task::yield();
+        r.wait_for(1);
+        w.reset();
+        w.emplace(1ms, r.options());  // the run in progress is not watched
+        co_await leat::this_task::yield();
+        r.wait_for(2);
+      }(seen, watchdog),
+      "guilty");
+  loop.run_ready();
+  CHECK(group.live_tasks() == 0);
+  CHECK(seen.all()[1].task == "guilty");
+}
+
+TEST_CASE("warn_on_long_turns: its destructor waits for the report in progress", "[async]") {
+  std::atomic<bool> is_reporting = false;
+  std::atomic<bool> has_reported = false;
+  {
+    const warn_on_long_turns watchdog(1ms, {.on_report = [&](const long_turn&) {
+                                        is_reporting = true;
+                                        std::this_thread::sleep_for(50ms);
+                                        has_reported = true;
+                                      }});
+    leat::block_on([](std::atomic<bool>& reporting) -> task<> {
+      co_await leat::this_task::yield();
+      while (!reporting) std::this_thread::yield();
+    }(is_reporting));
+  }
+  CHECK(has_reported);
+}
+
+LEAT_LOOP_TEST("warn_on_long_turns: a loop may be destroyed after a task has held it") {
+  reports seen;
+  const warn_on_long_turns watchdog(1ms, seen.options());
+  TestType loop;
+  leat::task_group group;
+  group.spawn_on(
+      loop.get_scheduler(),
+      [](reports& r) -> task<> {
+        co_await leat::this_task::yield();
+        r.wait_for(1);
+        co_await leat::sleep_for(1h);
+      }(seen),
+      "guilty");
+  loop.run_ready();
+  loop.end();
+  CHECK(group.live_tasks() == 0);
+}
+
+TEST_CASE("warn_on_long_turns: each of two objects has its own threshold", "[async]") {
+  reports shorter;
+  reports longer;
+  const warn_on_long_turns first(2ms, shorter.options());
+  const warn_on_long_turns second(1h, longer.options());
+  leat::block_on(await_holder(shorter));
+  shorter.wait_for(2);
+  CHECK(longer.all().empty());
+}
+
+TEST_CASE("warn_on_long_turns: a child of fork() runs tasks and ends without reports",
+          "[async][fork]") {
+  reports seen;
+  std::optional<warn_on_long_turns> watchdog(std::in_place, 1ms, seen.options());
+  const auto end = leat_test::fork_and_read({}, [&](int) {
+    leat::block_on(hold_for(10ms));
+    watchdog.reset();
+    return seen.all().empty() ? 0 : 2;
+  });
+  CHECK(end.status == 0);
+}
+
+TEST_CASE("warn_on_long_turns: the text names the task, its places and the omitted reports",
+          "[async]") {
+  long_turn turn;
+  turn.task = "parse";
+  turn.spawned_at = "main.cpp:31 in run";
+  turn.waited_at = {"pop at parser.cpp:41 in parse_all", "parser.cpp:77 in run_parser"};
+  turn.lasted = 52ms;
+  turn.thread = 4711;
+  turn.omitted = 3;
+  CHECK(to_text(turn) ==
+        "leat: task 'parse' has held its loop for 52 ms (scheduler 0, thread 4711)\n"
+        "  since pop at parser.cpp:41 in parse_all\n"
+        "  awaited at parser.cpp:77 in run_parser\n"
+        "  spawned at main.cpp:31 in run\n"
+        "  3 reports were omitted before\n");
+  turn.has_ended = true;
+  turn.lasted = 1203ms;
+  turn.until = "the end of the task";
+  CHECK(to_text(turn) ==
+        "leat: task 'parse' held its loop for 1.203 s, until the end of the task\n");
+}
+
+}  // namespace warn_on_long_turns_test
