@@ -1,9 +1,4 @@
-// Operations of a WebSocket of Boost.Beast, which wait for each other. Empty in the other flavour,
-// and without Beast.
-
-#include "leat/async/loop/use_task.hpp"
-
-#if defined(LEAT_ASIO_BOOST) && __has_include(<boost/beast.hpp>)
+// Operations of a WebSocket of Boost.Beast, which wait for each other.
 
 #include <string>
 
@@ -13,6 +8,7 @@
 #include <boost/beast/websocket.hpp>
 
 #include "async/loop/asio_support.hpp"
+#include "leat/async/loop/use_task.hpp"
 #include "support/leat_test.hpp"
 
 namespace beast_websocket_test {
@@ -51,5 +47,3 @@ LEAT_ASIO_TEST("use_task: a limit ends an operation of a WebSocket that waits fo
 }
 
 }  // namespace beast_websocket_test
-
-#endif

@@ -1,9 +1,4 @@
-// The names of Boost.Beast's operations in messages and dumps. Empty in the other flavour, and
-// without Beast or OpenSSL.
-
-#include "leat/async/loop/use_task.hpp"
-
-#if defined(LEAT_ASIO_BOOST) && __has_include(<boost/beast.hpp>) && __has_include(<openssl/ssl.h>)
+// The names of Boost.Beast's operations in messages and dumps.
 
 #include <string_view>
 #include <utility>
@@ -13,6 +8,7 @@
 #include <boost/beast.hpp>
 #include <boost/beast/ssl.hpp>
 
+#include "leat/async/loop/use_task.hpp"
 #include "support/leat_test.hpp"
 
 namespace beast_operation_name_test {
@@ -98,5 +94,3 @@ TEST_CASE("use_task: an operation of another library that is named like one of B
 }
 
 }  // namespace beast_operation_name_test
-
-#endif
