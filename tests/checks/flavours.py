@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks that the library is written for both flavours: only two headers name an Asio, its headers or a namespace."""
 
+import functools
 import pathlib
 import re
 import sys
@@ -22,10 +23,20 @@ def problems(name, text):
             yield number, 'distinguishes the flavours: declare the difference in leat/base/asio.hpp'
     if 'LEAT_ASIO(' in text and '#include "leat/base/asio.hpp"' not in text and name not in DEFINING:
         yield 1, 'must include leat/base/asio.hpp, which defines LEAT_ASIO'
-    # Without the macro, this would be another namespace. Each header of leat includes flavour.hpp.
-    opened = re.search(r'^namespace LEAT\b', text, re.MULTILINE)
-    if opened and not re.search(r'^#(include "|define LEAT )', text[:opened.start()], re.MULTILINE):
-        yield 1, 'must include a header of leat or leat/base/flavour.hpp, which defines LEAT'
+
+
+def before_namespace(text):
+    return re.split(r'^namespace LEAT\b', text, maxsplit=1, flags=re.MULTILINE)[0]
+
+
+@functools.cache
+def defines_namespace(path):
+    """True if `LEAT` is defined where the file opens its namespace: otherwise it would open another one."""
+    if path.name == 'flavour.hpp':
+        return True
+    included = re.findall(r'^#include "([^"]+)"', before_namespace(path.read_text()), re.MULTILINE)
+    files = [root / top / name for name in included for top in ('include', 'lib')]
+    return any(file.is_file() and defines_namespace(file) for file in files)
 
 
 root = pathlib.Path(sys.argv[1])
@@ -33,6 +44,9 @@ found = []
 for top in ('include', 'lib'):
     for path in sorted((root / top).rglob('*.[ch]pp')):
         name = path.relative_to(root).as_posix()
-        found += [f'{name}:{number}: {message}' for number, message in problems(name, path.read_text())]
+        text = path.read_text()
+        found += [f'{name}:{number}: {message}' for number, message in problems(name, text)]
+        if before_namespace(text) != text and not defines_namespace(path):
+            found.append(f'{name}: must include leat/base/flavour.hpp, which defines LEAT')
 print('\n'.join(found))
 sys.exit(1 if found else 0)

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "leat/base/flavour.hpp"
 #include "leat/base/internal/range_concepts.hpp"
 
 namespace LEAT {
