@@ -31,6 +31,7 @@ def without_comments(text):
     text = re.sub(r'//[^\n]*', '', text)
     text = re.sub(r'/\*.*?\*/', '', text, flags=re.S)
     text = re.sub(r'^LEAT_\w+$', '', text, flags=re.M)  # macros around a namespace
+    text = re.sub(r'^namespace LEAT\b', 'namespace leat', text, flags=re.M)
     text = re.sub(r'^[ \t]*#[^\n]*(\\\n[^\n]*)*', '', text, flags=re.M)
     return re.sub(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'', '0', text)
 
