@@ -2,6 +2,6 @@
 #include "leat/async/loop/use_task.hpp"
 
 leat::task<> wait() {
-  co_await asio::async_initiate<const leat::use_task_t&, void(), void(int)>([](auto) {},
-                                                                            leat::use_task);
+  co_await leat::asio::async_initiate<const leat::use_task_t&, void(), void(int)>([](auto) {},
+                                                                                  leat::use_task);
 }

@@ -8,6 +8,6 @@
 #include "leat/async/task.hpp"
 
 leat::task<> wait(asio::steady_timer& timer) {
-  std::error_code ec;
+  leat::asio_error_code ec;
   co_await timer.async_wait(asio::redirect_error(leat::use_task, ec));
 }
