@@ -1,6 +1,6 @@
 #pragma once
 
-// What leat_http_bench and its peer share: the connection, the messages and the workloads.
+// The connection, the messages and the workloads of leat_http_bench and its peer.
 
 #include <chrono>
 #include <string_view>

@@ -1,8 +1,8 @@
 /// Redis in leat tasks: `redis SOCKET COUNT` increments a number COUNT times, once each 20 ms.
 ///
 /// A wait for a reply that is cancelled does not disturb the replies of other commands. If the
-/// server is lost, the program names the command that failed, and goes on as soon as it can connect
-/// again. SIGTERM or SIGINT ends it.
+/// connection is lost, the program prints the command that failed, reconnects, and continues.
+/// SIGTERM or SIGINT ends it.
 
 #include <chrono>
 #include <csignal>

@@ -10,7 +10,7 @@
 #include <grpcpp/grpcpp.h>
 #include <leat/leat.hpp>
 
-/// What the calls of a client and of a server share: status codes and deadlines.
+/// Status codes and deadlines, for the calls of a client and of a server.
 namespace rpc {
 
 //! [status]

@@ -3,10 +3,11 @@
 ///     http_chat port=8080
 ///     http_chat port=8443 certificate=server.pem key=server.key
 ///
-/// A slow client delays no other one. If it falls behind by more than `history` messages, it misses
-/// the oldest ones and is told how many. If it takes more than `write` ms to receive a message, its
-/// connection ends. So does the connection of a client that does not answer a ping, which is sent
-/// every `ping` ms. After SIGTERM or SIGINT, the clients receive the code "going away".
+/// A slow client delays no other one. If it falls behind by more than `history` messages, it
+/// misses the oldest ones and receives their number. If it takes more than `write` ms to receive a
+/// message, its connection ends. So does the connection of a client that does not answer a ping,
+/// which is sent every `ping` ms. After SIGTERM or SIGINT, the clients receive the code "going
+/// away".
 
 #include <iostream>
 

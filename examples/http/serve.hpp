@@ -51,7 +51,7 @@ inline reply text(http::status status, std::string body) {
   return {std::move(r)};
 }
 
-/// What the connections of a server share.
+/// The state of a server, for all of its connections.
 struct service {
   std::function<leat::task<reply>(const request&)> handle = {};
   limits limit = {};

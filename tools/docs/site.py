@@ -36,12 +36,6 @@ NAMESPACES = """
 Tasks, queues, coordination, files, codecs, pipelines and training. [Headers](headers.html) lists which header declares a name. */
 /** @namespace leat::sim
 Deterministic simulation of threads, time, files and faults. See [simulation](simulation.html). */
-/** @def LEAT_ASIO
-The name of a header of Asio in this build: `#include LEAT_ASIO(post.hpp)`. */
-/** @def LEAT_NAMESPACE_OF_ASIO
-The namespace of Asio in this build, for declarations in it. */
-/** @def LEAT_ASIO_VERSION
-The version of Asio, 102201 for 1.22.1. Needs `#include LEAT_ASIO(version.hpp)`. */
 /** @namespace leat::this_task
 Functions that act on the calling task. */
 """

@@ -10,7 +10,16 @@
 
 #include "leat/base/flavour.hpp"
 
-#if defined(LEAT_ASIO_BOOST)
+#if !defined(LEAT_ASIO_BOOST)
+
+/// The name of a header of Asio: `#include LEAT_ASIO(post.hpp)`.
+#define LEAT_ASIO(header) <asio/header>
+/// The namespace of Asio, for declarations in it: an alias cannot be reopened.
+#define LEAT_NAMESPACE_OF_ASIO asio
+/// The version of Asio, 102201 for 1.22.1. Needs LEAT_ASIO(version.hpp).
+#define LEAT_ASIO_VERSION ASIO_VERSION
+
+#else
 
 #include <boost/version.hpp>
 #if BOOST_VERSION < 108100
@@ -20,18 +29,9 @@
 #include <boost/system/is_error_code_enum.hpp>
 #include <boost/system/system_error.hpp>
 
-/// The name of a header of Asio: `#include LEAT_ASIO(post.hpp)`.
 #define LEAT_ASIO(header) <boost/asio/header>
-/// The namespace of Asio, for declarations in it: an alias cannot be reopened.
 #define LEAT_NAMESPACE_OF_ASIO boost::asio
-/// The version of Asio, 102600 for 1.26.0. Needs LEAT_ASIO(version.hpp).
 #define LEAT_ASIO_VERSION BOOST_ASIO_VERSION
-
-#else
-
-#define LEAT_ASIO(header) <asio/header>
-#define LEAT_NAMESPACE_OF_ASIO asio
-#define LEAT_ASIO_VERSION ASIO_VERSION
 
 #endif
 
@@ -42,17 +42,33 @@ namespace LEAT {
 /// The Asio of this build: `leat::asio::steady_timer` in both flavours.
 namespace asio = ::LEAT_NAMESPACE_OF_ASIO;
 
-#if defined(LEAT_ASIO_BOOST)
+#if !defined(LEAT_ASIO_BOOST)
 
-/// The error that Asio's operations report: boost::system::error_code, because Boost's completion
-/// tokens treat no other type as an error. Converts to std::error_code.
+/// The error that Asio's operations report: std::error_code, or boost::system::error_code with
+/// Boost.Asio, whose completion tokens treat no other type as an error. Converts to
+/// std::error_code.
+using asio_error_code = std::error_code;
+/// The exception that Asio throws. With Boost.Asio it is boost::system::system_error, which is not
+/// a std::system_error.
+using asio_system_error = std::system_error;
+
+/// Returns the code as Asio reports it. With Boost.Asio, a code of the operating system gets the
+/// category of Boost, which does not recognise that of the standard library: otherwise
+/// `ec == asio::error::connection_reset` would be false.
+///
+/// Thread safety: thread-safe.
+[[nodiscard]] inline std::error_code to_asio_error(const std::error_code& ec) noexcept {
+  return ec;
+}
+
+#else
+
+/// The error that Asio's operations report.
 using asio_error_code = boost::system::error_code;
-/// The exception that Asio throws. It is not a std::system_error with Boost.Asio.
+/// The exception that Asio throws.
 using asio_system_error = boost::system::system_error;
 
-/// Returns the code as Asio reports it. A code of the operating system gets Boost's own category,
-/// because Boost does not recognise that of the standard library: otherwise
-/// `ec == asio::error::connection_reset` would be false.
+/// Returns the code as Asio reports it.
 [[nodiscard]] inline asio_error_code to_asio_error(const std::error_code& ec) noexcept {
   if (!ec) return {};
   if (ec.category() == std::system_category()) {
@@ -61,19 +77,6 @@ using asio_system_error = boost::system::system_error;
   if (ec.category() == std::generic_category()) {
     return {ec.value(), boost::system::generic_category()};
   }
-  return ec;
-}
-
-#else
-
-/// The error that Asio's operations report: std::error_code, or boost::system::error_code with
-/// Boost.Asio.
-using asio_error_code = std::error_code;
-/// The exception that Asio throws.
-using asio_system_error = std::system_error;
-
-/// Returns the code as Asio reports it.
-[[nodiscard]] inline std::error_code to_asio_error(const std::error_code& ec) noexcept {
   return ec;
 }
 

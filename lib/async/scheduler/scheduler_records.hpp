@@ -10,7 +10,7 @@
 
 namespace LEAT::detail {
 
-/// What the schedulers of one number have counted.
+/// The sums of the counters of all schedulers that have had one number.
 struct scheduler_counts {
   std::uint64_t turns = 0;
   std::uint64_t all_tasks = 0;

@@ -1,4 +1,4 @@
-// tests/oracle/metrics.py parses a complete text.
+// tests/examples/observability.py parses a complete text.
 
 #include "leat/async/dump/metrics.hpp"
 

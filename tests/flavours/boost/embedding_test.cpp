@@ -206,8 +206,7 @@ TEST_CASE("Boost: the coroutines of boost::asio::spawn wait for tasks and queues
 }
 
 TEST_CASE("Boost: fibers of Boost.Fiber wait beside tasks") {
-  // The loop of the tasks has its own thread, because a fiber that waits lets its thread go on, and
-  // block_on() would block all fibers of its thread.
+  // The loop of the tasks has its own thread: block_on() would block all fibers of this one.
   leat::runtime runtime;
   fifo_queue<int> queue(2);
   boost::fibers::buffered_channel<int> results(4);

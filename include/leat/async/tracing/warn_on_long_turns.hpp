@@ -73,7 +73,7 @@ struct long_turn_options {
 /// Thread safety: thread-compatible. Construct and destroy it on any thread, but not in a hook and
 ///                not in `on_report`.
 /// Cost: a thread that wakes up four times in a threshold, but at most once in a millisecond.
-///       About 0.2 µs for each run of a task while it exists. Otherwise nothing: the tasks test the
+///       About 0.1 µs for each run of a task while it exists. Otherwise nothing: the tasks test the
 ///       pointer that they test for hooks, see task_hooks.
 class warn_on_long_turns {
  public:
