@@ -4,98 +4,21 @@
     databases.py postgres|redis PROGRAM
 """
 
-import contextlib
-import os
 import pathlib
-import pwd
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 
+from database_servers import NotInstalled, Postgres, Redis, patience
+
 kind, program = sys.argv[1:]
-patience = 60
 
 
 def require(holds, what, *details):
     if not holds:
         sys.exit(f'databases {kind}: {what}\n' + '\n'.join(str(d) for d in details))
-
-
-def find(name, *folders):
-    path = shutil.which(name, path=os.pathsep.join([os.environ['PATH'], *map(str, folders)]))
-    if not path:
-        print(f'skipped: {name} is not installed')
-        sys.exit(77)
-    return path
-
-
-class Server:
-    """A server in a folder of its own, which only a Unix socket reaches."""
-
-    def start(self):
-        with open(self.folder / 'log', 'a') as log:
-            self.process = subprocess.Popen([*self.prefix, *self.command], stdout=log, stderr=log, cwd=self.folder)
-        deadline = time.monotonic() + patience
-        while not self.is_ready():
-            require(self.process.poll() is None and time.monotonic() < deadline, 'the server does not start',
-                    (self.folder / 'log').read_text())
-            time.sleep(0.02)
-
-    def stop(self, number):
-        self.process.send_signal(number)
-        self.process.wait(patience)
-
-
-class Postgres(Server):
-    def __init__(self, folder):
-        self.folder = folder / 'postgres'
-        self.folder.mkdir()
-        folders = sorted(pathlib.Path('/usr/lib/postgresql').glob('*/bin'))[::-1]
-        initdb, postgres, self.prefix = find('initdb', *folders), find('postgres', *folders), []
-        if os.geteuid() == 0:  # PostgreSQL does not run as root
-            try:
-                user = pwd.getpwnam('postgres')
-            except KeyError:
-                print('skipped: no user postgres')
-                sys.exit(77)
-            self.prefix = [find('setpriv'), f'--reuid={user.pw_uid}', f'--regid={user.pw_gid}', '--clear-groups', '--']
-            folder.chmod(0o755)
-            os.chown(self.folder, user.pw_uid, user.pw_gid)
-        subprocess.run([*self.prefix, initdb, '-D', self.folder / 'data', '-A', 'trust', '-U', 'test', '-N'], check=True,
-                       stdout=subprocess.DEVNULL, cwd=self.folder)
-        self.command = [postgres, '-D', self.folder / 'data', '-k', self.folder, '-c', 'listen_addresses=', '-F']
-        self.address = f'host={self.folder} user=test dbname=postgres'
-
-    def is_ready(self):
-        pid = self.folder / 'data/postmaster.pid'
-        with contextlib.suppress(OSError):
-            return 'ready' in pid.read_text() and (self.folder / '.s.PGSQL.5432').exists()
-        return False
-
-    def stop(self, number):
-        super().stop(number)
-        if number == signal.SIGKILL:  # its children end by themselves
-            (self.folder / 'data/postmaster.pid').unlink(missing_ok=True)
-            time.sleep(0.3)
-
-
-class Redis(Server):
-    def __init__(self, folder):
-        self.folder, self.prefix, self.address = folder, [], str(folder / 'redis.sock')
-        self.command = [find('redis-server'), '--port', '0', '--unixsocket', self.address, '--save', '',
-                        '--appendonly', 'no', '--dir', folder]
-
-    def is_ready(self):
-        with contextlib.suppress(OSError):
-            import socket
-            with socket.socket(socket.AF_UNIX) as s:
-                s.connect(self.address)
-                s.sendall(b'PING\r\n')
-                return s.recv(7) == b'+PONG\r\n'
-        return False
 
 
 class Program:
@@ -113,9 +36,12 @@ class Program:
 
 
 with tempfile.TemporaryDirectory(prefix='leat') as name:
-    server = {'postgres': Postgres, 'redis': Redis}[kind](pathlib.Path(name))
-    server.start()
     try:
+        server = {'postgres': Postgres, 'redis': Redis}[kind](pathlib.Path(name))
+    except NotInstalled as missing:
+        print(f'skipped: {missing}')
+        sys.exit(77)
+    with server:
         # Limits and errors leave the connection usable.
         expected = {
             'postgres': ['slow query: deadline exceeded, same connection', 'wrong query: unknown error'],
@@ -163,6 +89,3 @@ with tempfile.TemporaryDirectory(prefix='leat') as name:
         output, errors = p.end(1)
         require(errors.startswith({'postgres': 'error: connect: ', 'redis': 'error: connect to '}[kind]),
                 'no reason', errors)
-    finally:
-        if server.process.poll() is None:
-            server.stop(signal.SIGKILL)

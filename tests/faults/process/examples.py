@@ -6,11 +6,12 @@
 PLACES: the largest number of values of n for each program and fault. --stacks: also the first one
 of each call stack. KIND: allocation or call (default: both). Each run must end by itself within a
 minute, normally or with a status, never with a signal. Status 70: main() does not catch an error.
-Every program that Meson lists as an example is in commands().
+Every program that Meson lists as an example is in commands() or NOT_RUN.
 """
 
 import collections
 import concurrent.futures
+import contextlib
 import errno
 import json
 import os
@@ -24,7 +25,9 @@ import tempfile
 import threading
 import time
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / 'support'))
+tests = pathlib.Path(__file__).resolve().parents[2]
+sys.path += [str(tests / 'support'), str(tests / 'examples')]
+from database_servers import NotInstalled, Postgres, Redis
 from tfrecord_bytes import framed
 
 given = [a for a in sys.argv[1:] if a != '--stacks']
@@ -47,6 +50,9 @@ ENDED_BY_SIGTERM = ['gateway', 'proxy']
 # are only printed. Of lossless_timeout, the part that belongs to leat runs. async_accept() throws
 # out of io_context::run() if there is no memory for the socket that it has accepted.
 BESIDE = ['asio_memory']
+# gRPC and Protobuf end the process if they lack memory. tests/http runs the programs of Beast.
+NOT_RUN = {'grpc_client', 'grpc_cost', 'grpc_server', 'http_chat', 'http_client', 'http_server'}
+DATABASES = {'postgres': Postgres, 'redis': Redis}
 ENDS_BY_ASIO = {('asio_service', 'allocation'): 'signal 6', ('asio_awaitable', 'allocation'): 'signal 6',
                 ('batch_server', 'allocation'): 'signal 6', ('gateway', 'allocation'): 'signal 6',
                 ('proxy', 'allocation'): 'signal 6'}
@@ -59,7 +65,7 @@ def built():
             pathlib.Path(t['defined_in']).parent.name == 'examples'}
 
 
-def commands(folder):
+def commands(folder, databases):
     (folder / 'in').mkdir()
     for i in range(3):
         (folder / 'in' / f'{i}.txt').write_text('a line\n' * 50)
@@ -100,7 +106,24 @@ def commands(folder):
     yield 'embed_epoll', []
     yield 'embed_glib', []
     yield 'embed_libuv', [f'{folder}/in/0.txt']
+    yield 'observability', [f'{folder}/RUN.spans']
+    yield 'sqlite', []
+    for name, server in databases.items():
+        yield name, [server.address, '1']
     yield 'asio_memory', []
+
+
+def start_databases(folder, stack):
+    """Starts the servers that are installed and returns them by the names of their example programs."""
+    servers = {}
+    for name, server in DATABASES.items():
+        if name in built() and (not programs or name in programs):
+            try:
+                servers[name] = stack.enter_context(server(folder))
+            except NotInstalled as missing:
+                print(f'{name} is not run: {missing}')
+                NOT_RUN.add(name)
+    return servers
 
 
 def be_client(port):
@@ -194,12 +217,12 @@ def run(name, arguments, number, environment):
 
 
 bad = 0
-with tempfile.TemporaryDirectory() as temporary:
-    folder = pathlib.Path(temporary)
+with contextlib.ExitStack() as stack:
+    folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
     scratch = folder / 'temporary'
     scratch.mkdir()
-    every = dict(commands(folder))
-    forgotten = built() - set(every)
+    every = dict(commands(folder, start_databases(folder, stack)))
+    forgotten = built() - set(every) - NOT_RUN if not programs else set()
     if forgotten:
         sys.exit(f'not in commands(): {", ".join(sorted(forgotten))}')
     for name, arguments in every.items():
