@@ -9,6 +9,7 @@
 /// is sent a second time. Prints the body of a single response, or the numbers of responses by
 /// status. The exit status is 0 if each request was answered.
 
+#include <charconv>
 #include <iostream>
 #include <map>
 
@@ -20,7 +21,8 @@ namespace {
 using namespace http_client;
 
 struct settings {
-  std::string host, port, target;
+  std::string host, target;
+  std::uint16_t port = 0;
   std::size_t count = 1, connections = 8;
   milliseconds deadline = 10s, hedge = 0s;  // hedge 0: none
 };
@@ -79,7 +81,13 @@ bool parse_url(std::string_view url, settings& s) {
   const std::string_view origin = url.substr(0, url.find('/'));
   const auto colon = origin.find(':');
   s.host = origin.substr(0, colon);
-  s.port = colon == origin.npos ? (is_tls ? "443" : "80") : origin.substr(colon + 1);
+  s.port = is_tls ? 443 : 80;
+  if (colon != origin.npos) {
+    const std::string_view port = origin.substr(colon + 1);
+    const auto [end, ec] = std::from_chars(port.data(), port.data() + port.size(), s.port);
+    if (ec != std::errc() || end != port.data() + port.size() || s.port == 0)
+      throw std::invalid_argument("url: '" + std::string(port) + "' is not a port");
+  }
   s.target = origin.size() == url.size() ? "/" : url.substr(origin.size());
   return is_tls;
 }

@@ -30,17 +30,16 @@ inline acceptor listen(std::uint16_t port) {
 
 /// Connects to one of the addresses of a host. A limit on this task does not end getaddrinfo(), so
 /// an address in digits is looked up without it.
-inline leat::task<socket> connect(std::string host, std::string port) {
+inline leat::task<socket> connect(std::string host, std::uint16_t port) {
   const auto executor = leat::get_executor(leat::this_task::get_scheduler());
   tcp::resolver::results_type addresses;
   boost::system::error_code ec;
   const auto address = asio::ip::make_address(host, ec);
   if (!ec) {
-    const tcp::endpoint endpoint(address, static_cast<std::uint16_t>(std::stoi(port)));
-    addresses = tcp::resolver::results_type::create(endpoint, host, port);
+    addresses = tcp::resolver::results_type::create({address, port}, host, "");
   } else {
     tcp::resolver resolver(executor);
-    addresses = co_await resolver.async_resolve(host, port, leat::use_task);
+    addresses = co_await resolver.async_resolve(host, std::to_string(port), leat::use_task);
   }
   socket s(executor);
   co_await asio::async_connect(s, addresses);
@@ -72,7 +71,8 @@ inline asio::ssl::context tls_client(const std::string& authorities) {
 }
 
 /// Connects and performs the TLS handshake, which checks that the certificate is that of the host.
-inline leat::task<tls_stream> connect(std::string host, std::string port, asio::ssl::context& tls) {
+inline leat::task<tls_stream> connect(std::string host, std::uint16_t port,
+                                      asio::ssl::context& tls) {
   tls_stream s(co_await connect(host, port), tls);
   if (!::SSL_set_tlsext_host_name(s.native_handle(), host.c_str())) throw std::bad_alloc();
   s.set_verify_callback(asio::ssl::host_name_verification(host));

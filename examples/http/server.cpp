@@ -68,8 +68,9 @@ reply metrics(const service& s, long connections) {
   add("http_requests_total", "counter", "Requests that were answered.", s.requests);
   add("http_errors_total", "counter", "Responses with a status of 400 or more.", s.failures);
   add("http_connections", "gauge", "Open connections.", connections);
+  body += leat::metrics();
   reply r = text(http::status::ok, std::move(body));
-  r.head.set(http::field::content_type, "text/plain; version=0.0.4");
+  r.head.set(http::field::content_type, leat::prometheus_content_type);
   return r;
 }
 //! [/metrics]

@@ -9,10 +9,13 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / 'oracle'))
+import prometheus_text
 from http_support import Server, patience, require
 
 folder = pathlib.Path(tempfile.mkdtemp())
@@ -60,6 +63,16 @@ def check_requests(server):
     require(client.response()[0] == 100, 'no response 100')
     client.send(b'ok')
     require(client.response()[2] == b'ok', 'wrong response after 100')
+
+
+def check_metrics(server):
+    client = server.client()
+    status, fields, body = client.get('/metrics')
+    require((status, fields['content-type']) == (200, 'text/plain; version=0.0.4; charset=utf-8'), 'wrong type', fields)
+    families = prometheus_text.parse(body.decode())
+    values = {name: samples[0][1] for name, (_, samples) in families.items() if samples}
+    require(values['http_requests_total'] > 0 and values['http_connections'] == 1, 'wrong counters', values)
+    require(values['leat_scheduler_turns_total'] > 0, 'no counters of leat', values)
 
 
 def check_bad_requests(server):
@@ -244,7 +257,8 @@ try:
         thread.start()
     server = Server(**limits)
     check_requests(server)
-    for check in check_bad_requests, check_slow_clients, check_lost_clients, check_changed_file, check_tools:
+    server.require_connections_end('the first clients')
+    for check in check_metrics, check_bad_requests, check_slow_clients, check_lost_clients, check_changed_file, check_tools:
         check(server)
     server.require_connections_end('all clients')
     server.stop()

@@ -149,6 +149,10 @@ def check_client(server):
     done = run_client(ScriptedServer(first_is_slow).port, 'hedge=100')
     require(done.stdout == 'ok', 'a hedged request', done)
 
+    for port in ['', '0', '65536', '-1', '80x', 'http']:
+        done = run_client(port)
+        require((done.returncode, done.stderr) == (2, f"error: url: '{port}' is not a port\n"), 'a bad port', done)
+
     began = time.monotonic()
     done = run_client(ScriptedServer(lambda *_: time.sleep(patience)).port, 'count=2', 'deadline=200', 'connections=1')
     require(done.stdout == 'failed: 2\nconnections: 1\n' and 'deadline exceeded' in done.stderr, 'a mute server', done)

@@ -7,6 +7,9 @@
 
 namespace LEAT {
 
+/// The Content-Type with which a server sends the text of metrics() and prometheus_text().
+inline constexpr const char* prometheus_content_type = "text/plain; version=0.0.4; charset=utf-8";
+
 /// Returns counters of the whole process in the exposition format 0.0.4 of Prometheus: schedulers,
 /// queues, blocking pools, and the primitives on which an operation has waited.
 ///

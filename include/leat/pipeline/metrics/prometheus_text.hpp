@@ -4,14 +4,12 @@
 #include <span>
 #include <string>
 
+#include "leat/async/dump/metrics.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/pipeline/metrics/stage_metrics.hpp"
 #include "leat/queue/queue_base.hpp"
 
 namespace LEAT {
-
-/// The Content-Type with which a server sends the text.
-inline constexpr const char* prometheus_content_type = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Returns the metrics of stages and queues as text in the exposition format 0.0.4 of Prometheus.
 ///
