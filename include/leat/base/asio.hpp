@@ -96,4 +96,10 @@ template <std::same_as<std::error_code> Code, class E>
 }
 
 }  // namespace boost::asio::error
+
+namespace boost::asio::ssl::error {
+
+using boost::asio::error::operator==;  // asio::ssl::error::stream_truncated
+
+}  // namespace boost::asio::ssl::error
 #endif

@@ -9,6 +9,7 @@
 #include <boost/asio/local/connect_pair.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/read.hpp>
+#include <boost/asio/ssl/error.hpp>
 #include <boost/asio/use_future.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/system/errc.hpp>
@@ -45,6 +46,13 @@ LEAT_ASIO_TEST("Boost: an operation of Asio that fails throws a failure with its
   CHECK(code == asio::error::eof);
   CHECK(leat::asio_error_code(code) == asio::error::eof);
   CHECK_FALSE(code == asio::error::connection_reset);
+}
+
+TEST_CASE("Boost: the code of a failure compares with the errors of TLS") {
+  const auto truncated = boost::asio::ssl::error::stream_truncated;
+  const leat::failure e(boost::system::error_code(truncated), "read");
+  CHECK(e.code() == truncated);
+  CHECK_FALSE(std::error_code() == truncated);
 }
 
 LEAT_ASIO_TEST("Boost: as_tuple() returns the code as Asio reports it") {

@@ -19,8 +19,8 @@ inline constexpr const char* prometheus_content_type = "text/plain; version=0.0.
 /// that no other living scheduler has. Its counters continue those of the previous scheduler of
 /// this number. Objects of the same type and name share one series, which is the sum over them, or
 /// the maximum for peaks. The counters of destroyed objects remain in the sum while other objects
-/// of their name exist. So the number of series does not grow with the number of objects, and a sum
-/// does not decrease.
+/// of their name exist. So the number of series does not grow with the number of objects. A sum
+/// decreases only if a name is used again after its last object was destroyed: it starts at 0.
 ///
 /// The times and long turns of schedulers are measured while a warn_on_long_turns exists.
 /// Append prometheus_text() of the stages of your pipelines to the text, without queues.

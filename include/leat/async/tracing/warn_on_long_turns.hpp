@@ -54,9 +54,9 @@ struct long_turn_options {
 ///       spawned at main.cpp:31 in run
 ///     leat: task 'parse' held its loop for 1.203 s, until push at parser.cpp:50 in parse_all
 ///
-/// The first report names the two places before which the task has waited, and the second one,
-/// after the task has given way, where it waits now: the guilty code is in between. To see the
-/// stack in the meantime, attach a debugger to the thread.
+/// The first report names the last wait of the task and the awaits that led to it. The second one
+/// follows when the task has given way, and names the next wait. The code that held the loop lies
+/// between these two waits. To see the stack in the meantime, attach a debugger to the thread.
 ///
 /// It watches the tasks of all schedulers of the process, on any event loop. Tasks that run when it
 /// is constructed are watched from their next resumption on. It does not see Asio handlers that run
@@ -66,7 +66,7 @@ struct long_turn_options {
 ///
 /// While an object exists, metrics() also contains the busy time, the longest turn and the number
 /// of long turns of each scheduler. Several objects may exist, each with a threshold of its own;
-/// turns count as long from the least threshold on.
+/// a turn counts as long if it lasts for the smallest threshold.
 ///
 /// In a child of fork(), nothing is reported.
 ///
