@@ -5,9 +5,9 @@
 ///     http_client url=https://localhost:8443/ authorities=ca.pem count=100 connections=8 hedge=20
 ///
 /// Sends `count` requests, at most `connections` of them at a time. A request fails if it takes
-/// longer than `deadline` ms. With `hedge`, a request that has not been answered after as many ms
-/// is sent a second time. Prints the body of a single response, or the numbers of responses by
-/// status. The exit status is 0 if each request was answered.
+/// longer than `deadline` ms. With `hedge`, a request is sent a second time if it has had a
+/// connection for as many ms, but no response. Prints the body of a single response, or the numbers
+/// of responses by status. The exit status is 0 if each request was answered.
 
 #include <charconv>
 #include <iostream>
@@ -21,7 +21,7 @@ namespace {
 using namespace http_client;
 
 struct settings {
-  std::string host, target;
+  std::string authority, host, target;  // authority: the host and the port, if the URL has one
   std::uint16_t port = 0;
   std::size_t count = 1, connections = 8;
   milliseconds deadline = 10s, hedge = 0s;  // hedge 0: none
@@ -46,7 +46,7 @@ leat::task<> request(pool<Stream>& p, const settings& s, totals& sum) try {
 
 template <class Stream>
 leat::task<int> run(settings s, std::function<leat::task<Stream>()> open) {
-  pool<Stream> p(s.host, s.connections, std::move(open));
+  pool<Stream> p(s.authority, s.connections, std::move(open));
   totals sum;
   std::vector<leat::task<>> requests;
   for (std::size_t i = 0; i < s.count; ++i) requests.push_back(request(p, s, sum));
@@ -78,9 +78,13 @@ bool parse_url(std::string_view url, settings& s) {
   if (!is_tls && !url.starts_with("http://"))
     throw std::invalid_argument("url: not http:// or https://");
   url.remove_prefix(url.find("//") + 2);
-  const std::string_view origin = url.substr(0, url.find('/'));
-  const auto colon = origin.find(':');
+  const std::string_view origin = url.substr(0, url.find_first_of("/?#"));
+  const auto bracket = origin.find(']');  // of an IPv6 address, such as [::1]
+  const auto colon = origin.find(':', bracket == origin.npos ? 0 : bracket);
+  s.authority = origin;
   s.host = origin.substr(0, colon);
+  if (s.host.starts_with('[') && s.host.ends_with(']')) s.host = s.host.substr(1, bracket - 1);
+  if (s.host.empty()) throw std::invalid_argument("url: the host is missing");
   s.port = is_tls ? 443 : 80;
   if (colon != origin.npos) {
     const std::string_view port = origin.substr(colon + 1);
@@ -88,22 +92,23 @@ bool parse_url(std::string_view url, settings& s) {
     if (ec != std::errc() || end != port.data() + port.size() || s.port == 0)
       throw std::invalid_argument("url: '" + std::string(port) + "' is not a port");
   }
-  s.target = origin.size() == url.size() ? "/" : url.substr(origin.size());
+  url = url.substr(0, url.find('#')).substr(origin.size());
+  s.target = (url.starts_with('/') ? "" : "/") + std::string(url);
   return is_tls;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
-  network::arguments of(argc, argv);
+  network::arguments args(argc, argv);
   settings s;
-  s.count = of("count", s.count);
-  s.connections = of("connections", s.connections);
-  s.deadline = of("deadline", s.deadline);
-  s.hedge = of("hedge", s.hedge);
-  const bool is_tls = parse_url(of("url", std::string()), s);
-  const std::string authorities = of("authorities", std::string());
-  if (!of.others().empty()) throw std::invalid_argument("unknown option " + of.others()[0]);
+  s.count = args.get("count", s.count);
+  s.connections = args.get("connections", s.connections);
+  s.deadline = args.get("deadline", s.deadline);
+  s.hedge = args.get("hedge", s.hedge);
+  const bool is_tls = parse_url(args.get("url", std::string()), s);
+  const std::string authorities = args.get("authorities", std::string());
+  args.require_no_others();
   return leat::run([&] { return is_tls ? run_tls(s, authorities) : run_plain(s); });
 } catch (const std::exception& e) {
   std::cerr << "error: " << e.what() << '\n';

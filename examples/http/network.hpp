@@ -3,6 +3,7 @@
 // The sockets of the HTTP examples. Only this file makes them, so the same programs can run on
 // another network.
 
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -22,14 +23,14 @@ using acceptor = leat::use_task_t::as_default_on_t<tcp::acceptor>;
 using tls_stream = asio::ssl::stream<socket>;
 //! [/types]
 
-/// Creates an acceptor on the calling task's scheduler. Port 0 is any free port.
+/// Creates an acceptor for 127.0.0.1 on the calling task's scheduler. Port 0 is any free port.
 inline acceptor listen(std::uint16_t port) {
   const auto executor = leat::get_executor(leat::this_task::get_scheduler());
   return acceptor(executor, {asio::ip::address_v4::loopback(), port});
 }
 
-/// Connects to one of the addresses of a host. A limit on this task does not end getaddrinfo(), so
-/// an address in digits is looked up without it.
+/// Connects to one of the addresses of a host. A timeout does not end getaddrinfo(), so an address
+/// in digits is used without it.
 inline leat::task<socket> connect(std::string host, std::uint16_t port) {
   const auto executor = leat::get_executor(leat::this_task::get_scheduler());
   tcp::resolver::results_type addresses;
@@ -74,7 +75,10 @@ inline asio::ssl::context tls_client(const std::string& authorities) {
 inline leat::task<tls_stream> connect(std::string host, std::uint16_t port,
                                       asio::ssl::context& tls) {
   tls_stream s(co_await connect(host, port), tls);
-  if (!::SSL_set_tlsext_host_name(s.native_handle(), host.c_str())) throw std::bad_alloc();
+  boost::system::error_code ec;
+  asio::ip::make_address(host, ec);
+  if (ec && !::SSL_set_tlsext_host_name(s.native_handle(), host.c_str()))  // names, not addresses
+    throw std::invalid_argument("TLS: the host name is too long");
   s.set_verify_callback(asio::ssl::host_name_verification(host));
   co_await s.async_handshake(tls_stream::client);
   co_return s;

@@ -28,14 +28,17 @@ using response = http::response<http::string_body>;
 template <class Stream>
 class pool {
  public:
-  /// `open` connects. At most `connections` requests are in progress at a time; further ones wait.
+  /// `host` is the field Host of the requests, such as "localhost:8080", and `open` connects. At
+  /// most `connections` requests are in progress at a time; further ones wait.
   pool(std::string host, std::size_t connections, std::function<leat::task<Stream>()> open)
-      : host_(std::move(host)), open_(std::move(open)), slots_(connections, "connections") {}
+      : host_(std::move(host)), open_(std::move(open)), permits_(connections, "connections") {}
 
   /// Sends a GET request and receives the response. If the server closes an idle connection while
-  /// it receives the request, the request is repeated on another one.
-  leat::task<response> get(std::string target) {
-    const auto slot = co_await slots_.acquire();
+  /// it receives the request, the request is repeated on another one. `target` is sent as it is, so
+  /// it must be percent-encoded. `begun` is set when the wait for a connection ends.
+  leat::task<response> get(std::string target, leat::event* begun = nullptr) {
+    const auto permit = co_await permits_.acquire();
+    if (begun) begun->set();
     while (!idle_.empty()) {
       connection c = std::move(idle_.back());
       idle_.pop_back();
@@ -65,16 +68,16 @@ class pool {
   /// has asked for.
   static leat::task<bool> is_silent(Stream& stream) {
     std::array<char, 1> byte;
-    const auto [ec, n] = co_await leat::as_tuple(
+    const auto read = co_await leat::as_tuple(
         leat::with_timeout(stream.async_read_some(boost::asio::buffer(byte)), 0s));
-    co_return ec == leat::errc::deadline_exceeded&& n == 0;
+    co_return read.value == 0 && read.error == leat::errc::deadline_exceeded;
   }
 
   /// Returns the connection to the idle ones only after a complete response.
   leat::task<response> exchange(connection& c, const std::string& target) {
-    http::request<http::empty_body> asked(http::verb::get, target, 11);
-    asked.set(http::field::host, host_);
-    co_await http::async_write(c.stream, asked);
+    http::request<http::empty_body> request(http::verb::get, target, 11);
+    request.set(http::field::host, host_);
+    co_await http::async_write(c.stream, request);
     http::response_parser<http::string_body> parser;
     const auto header =
         co_await leat::as_tuple(http::async_read_header(c.stream, c.buffer, parser));
@@ -88,23 +91,24 @@ class pool {
 
   const std::string host_;
   const std::function<leat::task<Stream>()> open_;
-  leat::semaphore slots_;
+  leat::semaphore permits_;
   std::vector<connection> idle_;
   long opened_ = 0;
 };
 //! [/pool]
 
 //! [hedge]
-/// Sends a second request if the first one has not been answered after `delay`, and returns the
-/// response that arrives first. The other request is stopped, and its connection is closed.
+/// Sends a second request if the first one has a connection, but no response after `delay`. Returns
+/// the response that arrives first. The other request is stopped, and its connection is closed.
 template <class Stream>
 leat::task<response> get_hedged(pool<Stream>& p, std::string target, milliseconds delay) {
-  const auto later = [](pool<Stream>& from, std::string path,
-                        milliseconds d) -> leat::task<response> {
-    co_await leat::sleep_for(d);
-    co_return co_await from.get(path);
+  leat::event begun("hedged request");
+  const auto later = [&]() -> leat::task<response> {
+    co_await begun.wait();  // a full pool is no reason for a second request
+    co_await leat::sleep_for(delay);
+    co_return co_await p.get(target);
   };
-  auto both = co_await leat::when_any_success(p.get(target), later(p, target, delay));
+  auto both = co_await leat::when_any_success(p.get(target, &begun), later());
   auto& [first, second] = both;
   if (first) co_return std::move(*first);
   co_return std::move(*second);

@@ -24,7 +24,7 @@ struct server_options {
   std::string certificate = {}, key = {};  // PEM files for TLS; without them: plain
   std::size_t connections = 1000;          // more clients wait until one of these has ended
   milliseconds handshake = 10s;
-  milliseconds linger = 1s;  // for a client to read the last response
+  milliseconds linger = 1s;  // for a client to read the last response; with TLS, twice
   milliseconds drain = 10s;
 };
 
@@ -40,15 +40,18 @@ struct connection_log {
 
 //! [close]
 /// Ends a stream so that the client receives the last bytes: close() alone would discard them if
-/// the client has sent bytes that were not read.
-inline leat::task<> close(socket& s) {
+/// the client has sent bytes that were not read. Throws the error of the last read: `eof`
+/// if the client has closed the connection.
+inline leat::task<> close(socket& s, milliseconds linger) {
+  const leat::time_point deadline = leat::this_task::get_scheduler().now() + linger;
   s.shutdown(tcp::socket::shutdown_send);
   std::array<char, 4096> ignored;
-  for (;;) co_await s.async_read_some(asio::buffer(ignored));
+  for (;;) co_await leat::with_deadline(s.async_read_some(asio::buffer(ignored)), deadline);
 }
-inline leat::task<> close(tls_stream& s) {
-  co_await s.async_shutdown();
-  co_await close(s.next_layer());
+inline leat::task<> close(tls_stream& s, milliseconds linger) {
+  // Sends close_notify, and fails if the client sends data or nothing instead of its own.
+  co_await leat::as_tuple(leat::with_timeout(s.async_shutdown(), linger));
+  co_await close(s.next_layer(), linger);
 }
 //! [/close]
 
@@ -62,10 +65,10 @@ leat::task<> serve_connection(socket s, asio::ssl::context* tls, std::string nam
     tls_stream stream(std::move(s), *tls);
     co_await leat::with_timeout(stream.async_handshake(tls_stream::server), options.handshake);
     co_await serve(stream);
-    co_await leat::as_tuple(leat::with_timeout(close(stream), options.linger));
+    co_await leat::as_tuple(close(stream, options.linger));
   } else {
     co_await serve(s);
-    co_await leat::as_tuple(leat::with_timeout(close(s), options.linger));
+    co_await leat::as_tuple(close(s, options.linger));
   }
 } catch (const std::exception& e) {  // ends this connection only
   log.write(name, e.what());
@@ -76,21 +79,23 @@ leat::task<> serve_connection(socket s, asio::ssl::context* tls, std::string nam
 template <class Serve>
 leat::task<> accept_until_signal(acceptor& from, asio::ssl::context* tls,
                                  leat::coordinator& connections, const server_options& options,
-                                 connection_log& log, leat::semaphore& slots, Serve& serve) {
+                                 connection_log& log, leat::semaphore& permits, Serve& serve) {
   const auto accept = [&](leat::task_group& accepting) -> leat::task<> {
     const leat::stop_on_signal guard(accepting);  // before the port is printed
     std::cout << "port " << from.local_endpoint().port() << std::endl;
     for (int number = 0;;) {
-      auto slot = co_await slots.acquire();
+      auto permit = co_await permits.acquire();
       socket client(from.get_executor());
-      const auto [ec] = co_await leat::as_tuple(from.async_accept(client));
-      if (ec) {                           // such as too many open files
+      tcp::endpoint peer;
+      const auto accepted = co_await leat::as_tuple(from.async_accept(client, peer));
+      if (accepted.error) {               // such as too many open files
         co_await leat::sleep_for(100ms);  // throws `cancelled` after a signal
-        log.write("accept", ec.message());
+        log.write("accept", accepted.error.message());
       } else {
-        const std::string name = "connection " + std::to_string(++number);
+        const std::string name = "connection " + std::to_string(++number) + " from " +
+                                 peer.address().to_string() + ':' + std::to_string(peer.port());
         connections.spawn(
-            serve_connection(std::move(client), tls, name, options, log, serve, std::move(slot)),
+            serve_connection(std::move(client), tls, name, options, log, serve, std::move(permit)),
             name);
       }
     }
@@ -111,12 +116,12 @@ leat::task<int> run_server(server_options options, std::stop_source& draining, S
   if (!options.certificate.empty()) tls = tls_server(options.certificate, options.key);
   acceptor from = listen(options.port);
   connection_log log{.draining = draining};
-  leat::semaphore slots(options.connections, "connections");
+  leat::semaphore permits(options.connections, "connections");
   leat::coordinator connections("connections");
   auto drained =
       connections.join({.stop_after = options.drain, .stragglers = leat::straggler_policy::wait});
   co_await connections.stop_on_exception(
-      accept_until_signal(from, tls ? &*tls : nullptr, connections, options, log, slots, serve));
+      accept_until_signal(from, tls ? &*tls : nullptr, connections, options, log, permits, serve));
   co_await std::move(drained);
   co_return connections.should_stop() ? 1 : 0;
 }
@@ -127,7 +132,7 @@ class arguments {
  public:
   arguments(int argc, char** argv) : all_(argv + 1, argv + argc) {}
 
-  std::string operator()(const std::string& name, std::string otherwise) {
+  std::string get(const std::string& name, std::string otherwise) {
     for (auto i = all_.begin(); i != all_.end(); ++i) {
       if (!i->starts_with(name + '=')) continue;
       otherwise = i->substr(name.size() + 1);
@@ -138,32 +143,34 @@ class arguments {
   }
   template <class Number>
     requires std::integral<Number>
-  Number operator()(const std::string& name, Number otherwise) {
-    const std::string text = (*this)(name, std::to_string(otherwise));
+  Number get(const std::string& name, Number otherwise) {
+    const std::string text = get(name, std::to_string(otherwise));
     const char* const end = text.data() + text.size();
     const auto [last, error] = std::from_chars(text.data(), end, otherwise);
     if (error != std::errc() || last != end)
       throw std::invalid_argument(name + '=' + text + ": not a number, or too large");
     return otherwise;
   }
-  milliseconds operator()(const std::string& name, milliseconds otherwise) {
-    return milliseconds((*this)(name, otherwise.count()));
+  milliseconds get(const std::string& name, milliseconds otherwise) {
+    return milliseconds(get(name, static_cast<std::uint32_t>(otherwise.count())));
   }
-  /// The arguments that no call has asked for.
-  [[nodiscard]] const std::vector<std::string>& others() const { return all_; }
+  /// Throws an exception if an argument is left that no call of get() has read.
+  void require_no_others() const {
+    if (!all_.empty()) throw std::invalid_argument("unknown option " + all_[0]);
+  }
 
  private:
   std::vector<std::string> all_;
 };
 
-inline server_options read_options(arguments& of) {
-  return {.port = of("port", std::uint16_t{0}),
-          .certificate = of("certificate", std::string()),
-          .key = of("key", std::string()),
-          .connections = of("connections", std::size_t{1000}),
-          .handshake = of("handshake", 10'000ms),
-          .linger = of("linger", 1000ms),
-          .drain = of("drain", 10'000ms)};
+inline server_options read_options(arguments& args) {
+  return {.port = args.get("port", std::uint16_t{0}),
+          .certificate = args.get("certificate", std::string()),
+          .key = args.get("key", std::string()),
+          .connections = args.get("connections", std::size_t{1000}),
+          .handshake = args.get("handshake", 10'000ms),
+          .linger = args.get("linger", 1000ms),
+          .drain = args.get("drain", 10'000ms)};
 }
 
 }  // namespace network

@@ -9,6 +9,8 @@
 /// connections and names them. A second signal terminates the process. The exit status is 0 if all
 /// connections have ended, and 1 after an error or if the drain ran out of time.
 
+#include <array>
+#include <charconv>
 #include <iostream>
 
 #include "run_server.hpp"
@@ -34,14 +36,14 @@ std::string_view type_of(std::string_view path) {
 //! [file]
 // The path of a request is not decoded: a file whose name needs %20 is not found. A name that
 // begins with a dot is not found either, so no request leaves `root`, except through a link in it.
-leat::task<reply> get_file(std::string root, std::string path) {
+leat::task<response> get_file(std::string root, std::string path) {
   if (path.ends_with('/')) path += "index.html";
   try {
     if (path.find("/.") == path.npos) {
       leat::file file = co_await leat::file::open(root + path);
       if (file.status().is_regular) {
-        reply r{response(http::status::ok, 11), std::move(file)};
-        r.head.set(http::field::content_type, type_of(path));
+        response r{.message = {http::status::ok, 11}, .file = std::move(file)};
+        r.message.set(http::field::content_type, type_of(path));
         co_return r;
       }
     }
@@ -57,7 +59,7 @@ leat::task<reply> get_file(std::string root, std::string path) {
 //! [/file]
 
 //! [metrics]
-reply metrics(const service& s, long connections) {
+response metrics(const service& s, long connections) {
   std::string body;
   const auto add = [&](std::string_view name, std::string_view type, std::string_view help,
                        long n) {
@@ -69,34 +71,38 @@ reply metrics(const service& s, long connections) {
   add("http_errors_total", "counter", "Responses with a status of 400 or more.", s.failures);
   add("http_connections", "gauge", "Open connections.", connections);
   body += leat::metrics();
-  reply r = text(http::status::ok, std::move(body));
-  r.head.set(http::field::content_type, leat::prometheus_content_type);
+  response r = text(http::status::ok, std::move(body));
+  r.message.set(http::field::content_type, leat::prometheus_content_type);
   return r;
 }
 //! [/metrics]
 
-reply not_allowed(std::string_view allowed) {
-  reply r = text(http::status::method_not_allowed, "method not allowed\n");
-  r.head.set(http::field::allow, allowed);
+response not_allowed(std::string_view allowed) {
+  response r = text(http::status::method_not_allowed, "method not allowed\n");
+  r.message.set(http::field::allow, allowed);
   return r;
 }
 
 //! [route]
-leat::task<reply> answer(const request& asked, const service& s, const std::string& root,
-                         const long& connections) {
-  const std::string target(asked.target());
+leat::task<response> answer(const request& req, const service& s, const std::string& root,
+                            const long& connections) {
+  const std::string target(req.target());
   const std::string path = target.substr(0, target.find('?'));
   const std::string query = target.substr(std::min(path.size() + 1, target.size()));
-  const bool is_get = asked.method() == http::verb::get || asked.method() == http::verb::head;
+  const bool is_get = req.method() == http::verb::get || req.method() == http::verb::head;
   if (!path.starts_with('/')) co_return text(http::status::bad_request, "a path is needed\n");
   if (path == "/echo") {
-    if (asked.method() != http::verb::post) co_return not_allowed("POST");
-    co_return text(http::status::ok, asked.body());
+    if (req.method() != http::verb::post) co_return not_allowed("POST");
+    co_return text(http::status::ok, req.body());
   }
   if (!is_get) co_return not_allowed("GET, HEAD");
   if (path == "/metrics") co_return metrics(s, connections);
   if (path == "/sleep") {
-    co_await leat::sleep_for(milliseconds(std::stoi(query)));
+    std::uint32_t ms = 0;
+    const auto [end, error] = std::from_chars(query.data(), query.data() + query.size(), ms);
+    if (error != std::errc() || end != query.data() + query.size() || ms > 60'000)
+      co_return text(http::status::bad_request, "a number of ms up to 60000 is needed\n");
+    co_await leat::sleep_for(milliseconds(ms));
     co_return text(http::status::ok, "slept\n");
   }
   co_return co_await get_file(root, path);
@@ -107,7 +113,7 @@ leat::task<reply> answer(const request& asked, const service& s, const std::stri
 leat::task<int> run(network::server_options options, limits limit, std::string root) {
   long connections = 0;
   service s{.limit = limit};
-  s.handle = [&](const request& asked) { return answer(asked, s, root, connections); };
+  s.handle = [&](const request& req) { return answer(req, s, root, connections); };
   const auto serve_one = [&](auto& stream) -> leat::task<> {
     struct counted {
       long& n;
@@ -123,16 +129,17 @@ leat::task<int> run(network::server_options options, limits limit, std::string r
 }  // namespace
 
 int main(int argc, char** argv) try {
-  network::arguments of(argc, argv);
-  const auto options = network::read_options(of);
-  const limits limit{.header_size = of("header_size", std::uint32_t{8 * 1024}),
-                     .body_size = of("body_size", std::uint64_t{1024 * 1024}),
-                     .idle = of("idle", 60'000ms),
-                     .header = of("header", 10'000ms),
-                     .body = of("body", 30'000ms),
-                     .write = of("write", 30'000ms)};
-  const std::string root = of("root", std::string("."));
-  if (!of.others().empty()) throw std::invalid_argument("unknown option " + of.others()[0]);
+  network::arguments args(argc, argv);
+  const auto options = network::read_options(args);
+  const limits limit{.header_size = args.get("header_size", std::uint32_t{8 * 1024}),
+                     .body_size = args.get("body_size", std::uint64_t{1024 * 1024}),
+                     .idle = args.get("idle", 60'000ms),
+                     .header = args.get("header", 10'000ms),
+                     .body = args.get("body", 30'000ms),
+                     .handler = args.get("handler", 30'000ms),
+                     .write = args.get("write", 30'000ms)};
+  const std::string root = args.get("root", std::string("."));
+  args.require_no_others();
   return leat::run([&] { return run(options, limit, root); }, {.signals = {}});
 } catch (const std::exception& e) {
   std::cerr << "error: " << e.what() << '\n';

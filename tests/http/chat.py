@@ -14,7 +14,7 @@ import time
 
 from http_support import Client, Server, make_certificates, require
 
-TEXT, CLOSE, PING, PONG = 1, 8, 9, 10
+TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 
 
 class Member(Client):
@@ -23,6 +23,7 @@ class Member(Client):
     def __init__(self, server, answers_pings=True, **options):
         super().__init__(server.port, server.tls, **options)
         self.answers_pings = answers_pings
+        self.pings = 0
         self.send(b'GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n'
                   b'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n')
         status, fields, _ = self.response()
@@ -54,12 +55,20 @@ class Member(Client):
             kind, data = self.frame()
             if kind == TEXT:
                 return data.decode()
-            if kind == PING and self.answers_pings:
-                self.say(data, PONG)
+            if kind == PING:
+                self.pings += 1
+                if self.answers_pings:
+                    self.say(data, PONG)
             if kind == CLOSE:
                 return struct.unpack('>H', data[:2])[0] if data else 0
             if kind is None:
                 return None
+
+    def hear_until(self, last):
+        """Returns the last message, or the code of the close frame, or None."""
+        while isinstance(heard := self.hear(), str) and heard != last:
+            pass
+        return heard
 
     def wait_until_there(self):
         """Waits until this member is in the room."""
@@ -135,7 +144,7 @@ for garbage in [b'\1\2\3\r\n\r\n', b'GET / HTTP/1.1\r\nHost: x\r\n\r\n', b'GET /
 mute = server.client()
 require(mute.ends(), 'a client that sends no request is kept')
 for code, kind, text, masked in [(1009, TEXT, 9000 * 'x', True), (1002, TEXT, 'x', False), (1002, 5, 'x', True),
-                                 (1007, TEXT, b'\xff\xfe', True)]:
+                                 (1007, TEXT, b'\xff\xfe', True), (1003, BINARY, b'\xff\xfe', True)]:
     member = Member(server)
     member.wait_until_there()
     member.say(text, kind, masked)
@@ -176,4 +185,32 @@ one.say('still there')
 listener.join()
 require(heard == ['still there'], 'a member that answers pings was dropped', heard)
 one.close()
+
+# Pings are sent in a busy room, too, and a member that answers them stays when the room falls silent.
+talker, one, mute = Member(server), Member(server), Member(server, answers_pings=False)
+ended = []
+threads = [threading.Thread(target=lambda m=member, n=name: ended.append((m.hear_until('end'), n)))
+           for member, name in ((talker, 'talker'), (one, 'one'), (mute, 'mute'))]
+for thread in threads:
+    thread.start()
+for i in range(30):
+    talker.say(str(i))
+    time.sleep(0.02)
+require(ended == [(None, 'mute')], 'a silent member is not dropped in a busy room', ended)
+time.sleep(0.25)
+require(len(ended) == 1, 'a member is dropped when the room falls silent', ended)
+talker.say('end')
+for thread in threads:
+    thread.join()
+require(sorted(ended[1:], key=lambda e: e[1]) == [('end', 'one'), ('end', 'talker')], 'wrong last messages', ended)
+require(one.pings > 3, 'no pings in a busy room', one.pings)
+
+# A member that only talks stays, too.
+talker = Member(server, answers_pings=False)
+for i in range(15):
+    talker.say(str(i))
+    time.sleep(0.03)
+require(talker.hear_until('14') == '14', 'a member that talks is dropped')
+for member in one, talker:
+    member.close()
 server.stop()

@@ -8,6 +8,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,8 @@ for name, content in {'index.html': b'<p>hello', 'empty.txt': b'', 'large': larg
     (root / name).write_bytes(content)
 (folder / 'outside').write_bytes(b'outside')
 os.mkfifo(root / 'pipe')
+with socket.socket(socket.AF_UNIX) as unopenable:
+    unopenable.bind(str(root / 'socket'))  # open() fails with ENXIO
 limits = {'root': root, 'header_size': 2048, 'body_size': 10_000, 'idle': 1500, 'header': 500, 'body': 500, 'write': 500,
           'linger': 300, 'drain': 10_000}
 
@@ -50,7 +53,9 @@ def check_requests(server):
     require(client.response()[::2] == (200, b'hello'), 'wrong echo')
     client.send(b'POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n')
     require(client.response()[::2] == (200, b'abcde'), 'wrong echo of chunks')
-    require(client.get('/sleep?never')[0] == 500, 'an exception of the handler is not 500')
+    for query in ['', '?', '?never', '?-1', '?1s', '?60001', '?99999999999']:
+        require(client.get('/sleep' + query)[0] == 400, 'not 400', query)
+    require(client.get('/socket')[0] == 500, 'an exception of the handler is not 500')
     client.send(3 * b'GET /sleep?20 HTTP/1.1\r\n\r\n' + b'GET /missing HTTP/1.1\r\nConnection: close\r\n\r\n')
     statuses = [client.response()[0] for _ in range(4)]
     require(statuses == [200, 200, 200, 404], 'wrong responses to pipelined requests', statuses)
@@ -175,6 +180,24 @@ def check_tools(server):
             require('Complete requests: 1000 Failed requests: 0' in words and 'Non-2xx' not in words, 'ab', done)
 
 
+def check_handlers():
+    server = Server(**limits, handler=200)
+    client = server.client()
+    began = time.monotonic()
+    require(client.get('/sleep?50000')[0] == 503, 'no 503 for a slow handler')
+    require(time.monotonic() - began < 5, 'the time limit of the handler is late')
+    for _ in range(200):
+        require(client.get('/socket')[0] == 500, 'not 500')
+    client.close()
+    lines = server.stop().splitlines()
+    require(lines[0].startswith('GET /sleep?50000: ') and lines[1].startswith('GET /socket: '), 'wrong errors', lines)
+    require(len(lines) < 30, 'errors of handlers are not limited', len(lines))
+    for argument in 'idle=-1', 'port=65536', 'idle=1s', 'idle=', 'unknown=1':
+        done = subprocess.run([sys.argv[1], argument], capture_output=True, text=True, timeout=patience)
+        name = argument.split('=')[0]
+        require(done.returncode == 2 and done.stderr.startswith('error: ') and name in done.stderr, 'a bad argument', done)
+
+
 def check_drain():
     server = Server(**limits | {'idle': 60_000})
     busy = [server.client() for _ in range(20)]
@@ -211,7 +234,7 @@ def check_drain():
     server.terminate()
     require(client.ends(), 'not stopped')
     errors = server.end(1)
-    require(errors.startswith('connection 1: '), 'wrong report', errors)
+    require(errors.startswith('connection 1 from 127.0.0.1:'), 'wrong report', errors)
 
     server = Server(**limits)
     client = server.client()
@@ -250,7 +273,7 @@ def check_few_descriptors():
 
 
 try:
-    others = [threading.Thread(target=check) for check in (check_drain, check_few_descriptors)]
+    others = [threading.Thread(target=check) for check in (check_drain, check_few_descriptors, check_handlers)]
     failed = []
     threading.excepthook = failed.append
     for thread in others:

@@ -4,6 +4,7 @@
     tls.py SERVER CLIENT
 """
 
+import contextlib
 import pathlib
 import shutil
 import socket
@@ -23,8 +24,9 @@ folder = pathlib.Path(tempfile.mkdtemp())
 class ScriptedServer:
     """Accepts connections, and calls a function with each one and its number."""
 
-    def __init__(self, answer):
-        self.listener = socket.create_server(('127.0.0.1', 0))
+    def __init__(self, answer, address='127.0.0.1'):
+        family = socket.AF_INET6 if ':' in address else socket.AF_INET
+        self.listener = socket.create_server((address, 0), family=family)
         self.port = self.listener.getsockname()[1]
         self.answer = answer
         threading.Thread(target=self.run, daemon=True).start()
@@ -122,6 +124,58 @@ def check_tls_server(server, tls):
     server.end()
 
 
+def check_413(tls):
+    """A client that is sending a large body receives the complete response."""
+    server = Server(tls, root=folder, certificate=folder / 'server.pem', key=folder / 'server.key', linger=5000)
+    client = server.client()
+    client.send(b'POST /echo HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n' + bytes(300_000))
+    time.sleep(0.2)  # the server has sent the response
+    try:
+        for _ in range(10):
+            client.send(bytes(100_000))
+        answer = client.response()
+        require(answer and answer[0] == 413 and answer[2], 'not 413', answer)
+        require(client.input.read() == b'', 'bytes after the response')
+    except OSError as error:
+        require(False, 'the connection is reset before the client has read the response', error)
+    client.close()
+    server.stop()
+
+
+def check_names(tls):
+    """The field Host, and the host name of TLS, which is not an address."""
+    asked = []
+
+    def one_request(connection, _):
+        asked.append(connection.recv(1000).decode())
+        connection.sendall(answer())
+        connection.close()
+    for address, host in ('127.0.0.1', '127.0.0.1'), ('127.0.0.1', 'localhost'), ('::1', '[::1]'):
+        try:
+            server = ScriptedServer(one_request, address)
+        except OSError:
+            continue  # no IPv6
+        done = run_client(server.port, host=host, target='?a=/b#c')
+        require(done.stdout == 'ok', 'no response', host, done)
+        request = asked.pop()
+        require(request.startswith('GET /?a=/b HTTP/1.1\r\n') and f'\r\nHost: {host}:{server.port}\r\n' in request,
+                'wrong request', request)
+    done = run_client(80, host='')
+    require((done.returncode, done.stderr) == (2, 'error: url: the host is missing\n'), 'no host', done)
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / 'server.pem', folder / 'server.key')
+    context.sni_callback = lambda _, name, __: asked.append(name)
+
+    def handshake(connection, _):
+        with contextlib.suppress(OSError):
+            context.wrap_socket(connection, server_side=True)
+    server = ScriptedServer(handshake)
+    for host in '127.0.0.1', 'localhost':
+        run_client(server.port, f'authorities={folder}/ca.pem', 'deadline=2000', scheme='https', host=host)
+    require(asked == [None, 'localhost'], 'wrong host names of TLS', asked)
+
+
 def check_client(server):
     done = run_client(server.port, 'count=300', 'connections=4')
     require(done.stdout == '200: 300\nfailed: 0\nconnections: 4\n', 'a client', done)
@@ -148,6 +202,19 @@ def check_client(server):
     require(lost.wait(5), 'the connection of the stopped request is kept')
     done = run_client(ScriptedServer(first_is_slow).port, 'hedge=100')
     require(done.stdout == 'ok', 'a hedged request', done)
+
+    # Requests that wait for a connection are not hedged.
+    requests = []
+
+    def takes_a_while(connection, _):
+        for line in connection.makefile('rb'):
+            if line == b'\r\n':
+                requests.append(time.monotonic())
+                time.sleep(0.04)
+                connection.sendall(answer())
+    done = run_client(ScriptedServer(takes_a_while).port, 'count=20', 'connections=1', 'hedge=400')
+    require(done.stdout == '200: 20\nfailed: 0\nconnections: 1\n' and len(requests) == 20,
+            'requests are hedged before they have a connection', done, len(requests))
 
     for port in ['', '0', '65536', '-1', '80x', 'http']:
         done = run_client(port)
@@ -187,6 +254,8 @@ try:
     check_client(server)
     server.stop()
     tls = ssl.create_default_context(cafile=folder / 'ca.pem')
+    check_413(tls)
+    check_names(tls)
     check_tls_server(Server(tls, root=folder, certificate=folder / 'server.pem', key=folder / 'server.key', handshake=500,
                             header=500, write=500, linger=300), tls)
 finally:
