@@ -39,14 +39,15 @@ struct connection_log {
 };
 
 //! [close]
-/// Ends a stream so that the client receives the last bytes: close() alone would discard them if
-/// the client has sent bytes that were not read. Throws the error of the last read: `eof`
-/// if the client has closed the connection.
-inline leat::task<> close(socket& s, milliseconds linger) {
-  const leat::time_point deadline = leat::this_task::get_scheduler().now() + linger;
-  s.shutdown(tcp::socket::shutdown_send);
+inline leat::task<> read_until_end(socket& s) {
   std::array<char, 4096> ignored;
-  for (;;) co_await leat::with_deadline(s.async_read_some(asio::buffer(ignored)), deadline);
+  for (;;) co_await s.async_read_some(asio::buffer(ignored));  // throws `eof` at the end
+}
+/// Ends a stream so that the client receives the last bytes: close() alone would discard them if
+/// the client has sent bytes that were not read. Always throws an exception.
+inline leat::task<> close(socket& s, milliseconds linger) {
+  s.shutdown(tcp::socket::shutdown_send);
+  co_await leat::with_timeout(read_until_end(s), linger);
 }
 inline leat::task<> close(tls_stream& s, milliseconds linger) {
   // Sends close_notify, and fails if the client sends data or nothing instead of its own.

@@ -128,9 +128,9 @@ def check_413(tls):
     """A client that is sending a large body receives the complete response."""
     server = Server(tls, root=folder, certificate=folder / 'server.pem', key=folder / 'server.key', linger=5000)
     client = server.client()
-    client.send(b'POST /echo HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n' + bytes(300_000))
-    time.sleep(0.2)  # the server has sent the response
     try:
+        client.send(b'POST /echo HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n' + bytes(300_000))
+        time.sleep(0.2)  # the server has sent the response
         for _ in range(10):
             client.send(bytes(100_000))
         answer = client.response()
