@@ -4,6 +4,7 @@
     server.py SERVER
 """
 
+import contextlib
 import os
 import pathlib
 import shutil
@@ -105,6 +106,14 @@ def check_bad_requests(server):
         require(answer and answer[0] == status, f'not {status}', data[:80], answer)
         client.close()
     server.require_alive('bad requests')
+    client = server.client()
+    began = time.monotonic()
+    client.send(b'POST /echo HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n')
+    with contextlib.suppress(OSError):  # until the server closes the connection
+        while time.monotonic() - began < 5:
+            client.send(bytes(100_000))
+    require(time.monotonic() - began < 5, 'a client that keeps sending is not disconnected')
+    client.close()
 
 
 def check_slow_clients(server):
