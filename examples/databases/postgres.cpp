@@ -1,15 +1,19 @@
 /// PostgreSQL in leat tasks: `postgres CONNINFO COUNT` writes COUNT rows, one each 20 ms.
 ///
 /// A query under a time limit is cancelled on the server, and its connection is used again. If the
-/// server is lost, the program names the row that it could not write, and tries again until it
-/// can connect. SIGTERM or SIGINT ends it.
+/// server is lost, the program names the row that it could not write, and tries again: ten times for
+/// each row, which takes about 5 s. SIGTERM or SIGINT ends it.
 
+#include <charconv>
 #include <chrono>
-#include <cstdlib>
+#include <cstddef>
 #include <exception>
 #include <iostream>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include <leat/leat.hpp>
 
@@ -21,8 +25,9 @@ using namespace std::chrono_literals;
 
 //! [limit]
 leat::task<std::string> text_of(postgres::pool& pool, std::string sql) {
-  auto connection = co_await pool.acquire();
-  const postgres::result rows = co_await connection->query(std::move(sql));
+  auto connection = co_await leat::with_timeout(pool.acquire(), 5s);
+  const postgres::result rows = co_await leat::with_timeout(connection->query(std::move(sql)), 10s);
+  if (PQntuples(rows.get()) == 0) throw leat::failure(leat::errc::not_found, "query: no row");
   co_return PQgetvalue(rows.get(), 0, 0);
 }
 
@@ -56,23 +61,29 @@ leat::task<> write_rows(postgres::pool& pool, int count) {
     const auto attempt = [&]() -> leat::task<> {
       co_await leat::with_timeout(write_row(pool, number), 5s);
     };
-    co_await leat::retry(attempt, {.first_delay = 50ms, .max_delay = 1s, .on_retry = report});
+    leat::retry_policy policy{.first_delay = 50ms, .max_delay = 1s, .on_retry = report};
+    policy.retried =
+        std::vector{leat::errc::aborted, leat::errc::unavailable, leat::errc::deadline_exceeded};
+    co_await leat::retry(attempt, policy);  // at most ten attempts, the default
     co_await leat::sleep_for(20ms);
   }
 }
 //! [/write]
 
+leat::task<> create_table(postgres::pool& pool) {
+  auto connection = co_await pool.acquire();
+  co_await connection->query("create table if not exists rows (number int primary key, text text)");
+}
+
 leat::task<> run_program(std::string conninfo, int count) {
   postgres::pool pool(std::move(conninfo), 4);
-  co_await text_of(pool, "select 1");
-  {
-    auto connection = co_await pool.acquire();
-    co_await connection->query(
-        "create table if not exists rows (number int primary key, text text)");
-  }
+  co_await leat::with_timeout(create_table(pool), 10s);
   co_await limit_a_query(pool);
-  const auto wrong = co_await leat::as_tuple(text_of(pool, "select wrong"));
-  std::cout << "wrong query: " << wrong.error.message() << std::endl;
+  for (const std::string sql :
+       {"select wrong", "", "copy rows to stdout", "select 1 where false"}) {
+    const auto wrong = co_await leat::as_tuple(text_of(pool, sql));
+    std::cout << "'" << sql << "': " << wrong.error.message() << std::endl;
+  }
   co_await write_rows(pool, count);
   std::cout << co_await text_of(pool, "select count(*) from rows") << " rows" << std::endl;
 }
@@ -80,9 +91,12 @@ leat::task<> run_program(std::string conninfo, int count) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
+  int count = 0;
+  const std::string_view text(argc == 3 ? argv[2] : "");
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || end != text.data() + text.size()) {
     std::cerr << "usage: postgres CONNINFO COUNT\n";
     return 2;
   }
-  return leat::run([&] { return run_program(argv[1], std::atoi(argv[2])); });
+  return leat::run([&] { return run_program(argv[1], count); });
 }

@@ -69,15 +69,22 @@ class connection {
   //! [/connect]
 
   //! [query]
+  using parameter = std::optional<std::string>;  // std::nullopt: NULL
+
   // Runs one statement with the parameters $1, $2 and so on. If a stop or a limit ends the wait,
   // cancels the statement, and waits until the connection can be used again or is closed.
   template <class... Parameters>
   leat::task<result> query(std::string sql, Parameters... parameters) {
-    return run(std::move(sql), {std::string(std::move(parameters))...});
+    return run(std::move(sql), {parameter(std::move(parameters))...});
   }
-  leat::task<result> run(std::string sql, std::vector<std::string> parameters) {
+  leat::task<result> run(std::string sql, std::vector<parameter> parameters) {
     std::vector<const char*> values;
-    for (const std::string& p : parameters) values.push_back(p.c_str());
+    for (const parameter& p : parameters) {
+      if (p && p->find('\0') != p->npos)  // libpq would ignore the rest
+        throw leat::failure(leat::errc::invalid_argument, "query: '\\0' in a parameter");
+      values.push_back(p ? p->c_str() : nullptr);
+    }
+    if (leat::this_task::stop_requested()) throw leat::failure(leat::errc::cancelled, "query");
     const int sent = PQsendQueryParams(pg_.get(), sql.c_str(), static_cast<int>(values.size()),
                                        nullptr, values.data(), nullptr, nullptr, 0);
     if (!sent) throw lost();
@@ -100,9 +107,11 @@ class connection {
     return error_of(leat::errc::unavailable, "query", PQerrorMessage(pg_.get()));
   }
 
-  // Reads what the server has sent meanwhile, such as the end of the connection.
+  // Reads what the server has sent meanwhile. A server that shuts down sends a message and then
+  // closes the connection: the first call reads the message, and the second one sees the end.
   [[nodiscard]] bool is_idle() const {
-    return PQconsumeInput(pg_.get()) && PQtransactionStatus(pg_.get()) == PQTRANS_IDLE;
+    PGconn* const pg = pg_.get();
+    return PQconsumeInput(pg) && PQconsumeInput(pg) && PQtransactionStatus(pg) == PQTRANS_IDLE;
   }
 
  private:
@@ -130,10 +139,13 @@ class connection {
       if (!next) break;
       last = std::move(next);
       const auto status = PQresultStatus(last.get());
-      if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK && status != PGRES_FATAL_ERROR)
+      if (status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH)
         throw leat::failure(leat::errc::unimplemented, "query: COPY");
     }
-    if (PQresultStatus(last.get()) != PGRES_FATAL_ERROR) co_return last;
+    const auto status = PQresultStatus(last.get());
+    if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) co_return last;
+    if (status == PGRES_EMPTY_QUERY)
+      throw leat::failure(leat::errc::invalid_argument, "query: the statement is empty");
     const char* const sqlstate = PQresultErrorField(last.get(), PG_DIAG_SQLSTATE);
     const std::string_view state = sqlstate ? sqlstate : "08000";
     const bool is_lost = state.starts_with("08") || state.starts_with("57P");
@@ -146,14 +158,17 @@ class connection {
 
   //! [cancel]
   leat::task<> cancel() try {
+    // An unreachable database must not block the threads of other calls.
+    static leat::blocking_pool threads({.threads = 4, .name = "PQcancel"});
     const std::unique_ptr<PGcancel, deleter> request(PQgetCancel(pg_.get()));
-    co_await leat::run_blocking([&request] {  // connects, sends the request, and waits
+    const auto send = [&request] {  // connects, sends the request, and waits
       char text[256];
       PQcancel(request.get(), text, sizeof text);
-    });
+    };
+    co_await leat::with_timeout(leat::run_blocking(threads, send), std::chrono::seconds(2));
     co_await leat::as_tuple(leat::with_timeout(receive(), std::chrono::seconds(2)));
     if (!is_idle()) pg_.reset();
-  } catch (const std::exception&) {  // a lack of memory
+  } catch (const std::exception&) {  // no memory, or all threads are busy
     pg_.reset();
   }
   //! [/cancel]

@@ -1,17 +1,21 @@
-/// Redis in leat tasks: `redis SOCKET COUNT` increments a number COUNT times, once each 20 ms.
+/// Redis in leat tasks: `redis SOCKET COUNT` sets a number to 1, 2 and so on up to COUNT, every 20 ms.
 ///
 /// A wait for a reply that is cancelled does not disturb the replies of other commands. If the
-/// connection is lost, the program prints the command that failed, reconnects, and continues.
-/// SIGTERM or SIGINT ends it.
+/// connection is lost or the server does not reply, the program prints the command that failed,
+/// reconnects, and tries again: ten times for each number. SIGTERM or SIGINT ends it.
 
+#include <charconv>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
+#include <cstddef>
 #include <exception>
 #include <iostream>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <leat/leat.hpp>
 
@@ -45,10 +49,13 @@ leat::task<> count(redis::client& server, int end) {
         std::cerr << e.what() << std::endl;
       }
     };
+    // SET may be repeated if its reply was lost. INCR would count twice.
     const auto set = [&]() -> leat::task<> {
-      co_await leat::with_timeout(server.command("SET", "count", std::to_string(i + 1)), 5s);
+      co_await leat::with_timeout(server.command("SET", "count", std::to_string(i + 1)), 1s);
     };
-    co_await leat::retry(set, {.first_delay = 50ms, .max_delay = 1s, .on_retry = report});
+    leat::retry_policy policy{.first_delay = 50ms, .max_delay = 1s, .on_retry = report};
+    policy.retried = std::vector{leat::errc::unavailable, leat::errc::deadline_exceeded};
+    co_await leat::retry(set, policy);
     co_await leat::sleep_for(20ms);
   }
   std::cout << "count " << (co_await server.command("GET", "count")).text << std::endl;
@@ -59,16 +66,21 @@ leat::task<> run_program(std::string path, int end) {
   co_await use(server);
   const auto wrong = co_await leat::as_tuple(server.command("WRONG"));
   std::cout << "wrong command: " << wrong.error.message() << std::endl;
+  const auto many = co_await leat::as_tuple(server.command("subscribe", "channel"));
+  std::cout << "subscribe: " << many.error.message() << std::endl;
   co_await count(server, end);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
+  int end = 0;
+  const std::string_view text(argc == 3 ? argv[2] : "");
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), end);
+  if (error != std::errc() || rest != text.data() + text.size()) {
     std::cerr << "usage: redis SOCKET COUNT\n";
     return 2;
   }
   std::signal(SIGPIPE, SIG_IGN);  // hiredis writes to connections that the server has closed
-  return leat::run([&] { return run_program(argv[1], std::atoi(argv[2])); });
+  return leat::run([&] { return run_program(argv[1], end); });
 }

@@ -30,7 +30,7 @@ class task_flag : public spdlog::custom_flag_formatter {
 
 inline void set_log_pattern() {
   auto formatter = std::make_unique<spdlog::pattern_formatter>();
-  formatter->add_flag<task_flag>('*').set_pattern("%Y-%m-%dT%H:%M:%S.%e %l [%*] %v");
+  formatter->add_flag<task_flag>('*').set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l [%*] %v");
   spdlog::set_formatter(std::move(formatter));
 }
 //! [/flag]

@@ -54,9 +54,16 @@ leat::task<> serve(std::shared_ptr<span_exporter> exporter, std::vector<std::str
     co_await in_span(*exporter, "GET /item", std::move(*header), answer());
   }
   std::cout << leat::metrics();
+  if (exporter->dropped() > 0) spdlog::error("{} spans are lost", exporter->dropped());
 }
 
 //! [main]
+void warn(const leat::long_turn& turn) {
+  std::string text = to_text(turn);
+  text.pop_back();  // spdlog ends the line
+  spdlog::warn("{}", text);
+}
+
 int main(int argc, char** argv) {
   if (argc < 2) {
     std::cerr << "usage: service SPANS [TRACEPARENT]...\n";
@@ -64,10 +71,9 @@ int main(int argc, char** argv) {
   }
   spdlog::set_default_logger(spdlog::stderr_logger_mt("service"));
   set_log_pattern();
-  const auto exporter = std::make_shared<span_exporter>(argv[1]);
+  const auto exporter = std::make_shared<span_exporter>(argv[1], "shop");
   const leat::task_hooks_scope spans(exporter);
-  const leat::warn_on_long_turns watchdog(
-      20ms, {.on_report = [](const leat::long_turn& turn) { spdlog::warn("{}", to_text(turn)); }});
+  const leat::warn_on_long_turns watchdog(20ms, {.on_report = warn});
   return leat::run(serve(exporter, {argv + 2, argv + argc}));
 }
 //! [/main]

@@ -3,11 +3,13 @@
 // The trace of a request, as the header `traceparent` of W3C Trace Context carries it, in a
 // task-local: the tasks that serve the request, and what they call, can read it.
 
-#include <algorithm>
+#include <sys/random.h>
+
+#include <cerrno>
 #include <optional>
-#include <random>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include <leat/async.hpp>
 
@@ -21,11 +23,15 @@ struct trace_context {
 inline constinit leat::task_local<trace_context> current_trace;
 //! [/context]
 
+// At most 32 digits. The kernel's generator makes them unique among all processes.
 inline std::string random_hex(std::size_t digits) {
-  thread_local std::mt19937_64 random{std::random_device{}()};
+  unsigned char bytes[16];
   std::string text(digits, '0');
   do {  // an ID of zeros is invalid
-    for (char& c : text) c = "0123456789abcdef"[random() % 16];
+    if (::getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+      throw std::system_error(errno, std::system_category(), "getrandom");
+    for (std::size_t i = 0; i < digits; ++i)
+      text[i] = "0123456789abcdef"[bytes[i / 2] >> (i % 2 * 4) & 15];
   } while (text.find_first_not_of('0') == text.npos);
   return text;
 }
