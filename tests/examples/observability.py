@@ -89,6 +89,10 @@ def main():
     assert report and int(report[1]) >= 20, log
     assert re.search(r"task 'render' held its loop for \d+ ms, until yield at service\.cpp:\d+ in render", log), log
 
+    lines = log.splitlines()
+    assert '' not in lines, log  # a report is not followed by an empty line
+    assert all(re.match(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d |  ', line) for line in lines), log
+
     families = prometheus_text.parse(metrics)
     queues = {labels['queue']: value for labels, value in families['leat_queue_pushed_items_total'][1]}
     assert queues['requests'] == 1, queues
@@ -106,6 +110,9 @@ def main():
     assert len(traces) == len(INVALID) and TRACE not in traces, spans
     for trace in traces:
         check_request([s for s in spans if s['traceId'] == trace], None, log)
+    # Spans that cannot be written do not disturb the service, which reports them.
+    done = subprocess.run([program, '/dev/full', VALID], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and ' error [-] 4 spans are lost\n' in done.stderr, done.stderr
     print(f'{len(INVALID)} invalid headers began traces of their own')
 
 
