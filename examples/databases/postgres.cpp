@@ -1,8 +1,9 @@
 /// PostgreSQL in leat tasks: `postgres CONNINFO COUNT` writes COUNT rows, one each 20 ms.
 ///
 /// A query under a time limit is cancelled on the server, and its connection is used again. If the
-/// server is lost, the program names the row that it could not write, and tries again: ten times for
-/// each row, which takes about 5 s. SIGTERM or SIGINT ends it.
+/// server is lost, the program names the row that it could not write, and tries again. It makes at
+/// most ten attempts for a row, which take about 5 s if the server is down. SIGTERM or SIGINT ends
+/// it.
 
 #include <charconv>
 #include <chrono>

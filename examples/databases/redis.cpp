@@ -1,8 +1,9 @@
-/// Redis in leat tasks: `redis SOCKET COUNT` sets a number to 1, 2 and so on up to COUNT, every 20 ms.
+/// Redis in leat tasks: `redis SOCKET COUNT` sets a number to 1, 2 and so on up to COUNT, one each
+/// 20 ms.
 ///
 /// A wait for a reply that is cancelled does not disturb the replies of other commands. If the
 /// connection is lost or the server does not reply, the program prints the command that failed,
-/// reconnects, and tries again: ten times for each number. SIGTERM or SIGINT ends it.
+/// reconnects, and tries again, with at most ten attempts for a number. SIGTERM or SIGINT ends it.
 
 #include <charconv>
 #include <chrono>

@@ -36,8 +36,8 @@ struct reply {
 
 /// A connection that is opened when a command needs it. Thread-bound. Several tasks may wait for
 /// commands at the same time; the server executes these in the order of the calls. A command waits
-/// while `most` others have no reply. If the server has not replied for `patience`, the next command
-/// closes the connection, so the others fail, and opens another one.
+/// while `most` others have no reply. If the server has not replied to any for `patience`, the
+/// next command closes the connection, so the others fail, and opens another one.
 class client {
  public:
   explicit client(std::string path, std::size_t most = 1000,

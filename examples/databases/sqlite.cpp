@@ -2,6 +2,7 @@
 /// pool of their own, and a stop interrupts them.
 
 #include <chrono>
+#include <cstddef>
 #include <iostream>
 #include <memory>
 #include <stop_token>
@@ -67,7 +68,8 @@ std::string query(sqlite3* db, const std::string& sql, const std::vector<std::st
   std::string text;
   for (bool is_first = true; (status = sqlite3_step(prepared)) == SQLITE_ROW; is_first = false) {
     const auto* const value = reinterpret_cast<const char*>(sqlite3_column_text(prepared, 0));
-    if (is_first && value) text = value;
+    if (is_first && value)
+      text.assign(value, static_cast<std::size_t>(sqlite3_column_bytes(prepared, 0)));
   }
   if (status == SQLITE_INTERRUPT) throw leat::failure(leat::errc::cancelled, "query");
   if (status != SQLITE_DONE) throw error_of(db, "query");
