@@ -59,13 +59,14 @@ leat::task<> count(redis::client& server, int end) {
     co_await leat::retry(set, policy);
     co_await leat::sleep_for(20ms);
   }
-  std::cout << "count " << (co_await server.command("GET", "count")).text << std::endl;
+  const redis::reply last = co_await leat::with_timeout(server.command("GET", "count"), 1s);
+  std::cout << "count " << last.text << std::endl;
 }
 
 leat::task<> run_program(std::string path, int end) {
   redis::client server(std::move(path));
-  co_await use(server);
-  const auto wrong = co_await leat::as_tuple(server.command("WRONG"));
+  co_await leat::with_timeout(use(server), 10s);
+  const auto wrong = co_await leat::as_tuple(leat::with_timeout(server.command("WRONG"), 1s));
   std::cout << "wrong command: " << wrong.error.message() << std::endl;
   const auto many = co_await leat::as_tuple(server.command("subscribe", "channel"));
   std::cout << "subscribe: " << many.error.message() << std::endl;
