@@ -36,13 +36,15 @@ leat::task<> render() {
 
 leat::task<> answer() {
   leat::fifo_queue<std::string> results(2, "results");
-  leat::task_group parts("parts");
-  parts.spawn(load("stock", results), "load stock");
-  parts.spawn(load("price", results), "load price");
-  co_await parts.join();
-  leat::task_group page("page");
-  page.spawn(render(), "render");
-  co_await page.join();
+  co_await leat::with_task_group([&](leat::task_group& parts) -> leat::task<> {
+    parts.spawn(load("stock", results), "load stock");
+    parts.spawn(load("price", results), "load price");
+    co_return;
+  });
+  co_await leat::with_task_group([](leat::task_group& page) -> leat::task<> {
+    page.spawn(render(), "render");
+    co_return;
+  });
   spdlog::info("answers with traceparent {}", format_traceparent(*current_trace.get()));
 }
 

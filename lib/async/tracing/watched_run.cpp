@@ -29,8 +29,8 @@ scheduler_record::~scheduler_record() {
 constinit std::atomic<int> watched_run::watchers{0};
 constinit std::atomic<std::int64_t> watched_run::long_turn{INT64_MAX};
 
-std::deque<watched_run::late_report>& watched_run::late_reports() noexcept {
-  static never_destroyed<std::deque<late_report>> instance;
+std::list<watched_run::late_report>& watched_run::late_reports() noexcept {
+  static never_destroyed<std::list<late_report>> instance;  // its constructor needs no memory
   return instance.get();
 }
 
@@ -38,7 +38,7 @@ void watched_run::keep_report(const scheduler_record& record) noexcept {
   constexpr std::size_t most = 64;
   const std::lock_guard lock(record.run_->mutex_);
   if (record.run_->last_.run == 0 || watchers.load(std::memory_order_relaxed) == 0) return;
-  std::deque<late_report>& late = late_reports();
+  std::list<late_report>& late = late_reports();
   try {
     late.push_back({record.serial_, record.number_, record.run_->last_});
     if (late.size() > most) late.pop_front();

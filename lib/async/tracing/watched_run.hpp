@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <mutex>
 #include <source_location>
 #include <string>
@@ -61,7 +61,7 @@ class watched_run {
     report last = {};
   };
   /// The newest of them, while there are watchers. Guarded by scheduler_records::mutex().
-  [[nodiscard]] static std::deque<late_report>& late_reports() noexcept;
+  [[nodiscard]] static std::list<late_report>& late_reports() noexcept;
   /// Adds that of `record`, if it has one.
   static void keep_report(const scheduler_record& record) noexcept;
 
