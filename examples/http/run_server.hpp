@@ -73,6 +73,8 @@ leat::task<> serve_connection(socket s, asio::ssl::context* tls, std::string nam
   }
 } catch (const std::exception& e) {  // ends this connection only
   log.write(name, e.what());
+} catch (...) {
+  log.write(name, "an exception of an unknown type");
 }
 //! [/connection]
 
@@ -110,7 +112,7 @@ leat::task<> accept_until_signal(acceptor& from, asio::ssl::context* tls,
 //! [run]
 /// Calls `serve(stream)` for each connection; the stream is a socket or a tls_stream. The drain
 /// requests a stop of `draining`, waits, and stops the connections that have not ended. Returns the
-/// exit status: 1 if there was one.
+/// exit status: 1 if it had to stop one, otherwise 0.
 template <class Serve>
 leat::task<int> run_server(server_options options, std::stop_source& draining, Serve& serve) {
   std::optional<asio::ssl::context> tls;

@@ -137,6 +137,8 @@ leat::task<> own(gateway& g, tcp::socket socket, std::string name) try {
 } catch (const std::exception& e) {
   if (g.draining.stop_requested() || g.log_lines.try_acquire())
     std::cerr << name << ": " << e.what() << '\n';
+} catch (...) {
+  std::cerr << name << ": an exception of an unknown type\n";
 }
 
 asio::awaitable<void> accept(gateway& g) {

@@ -60,6 +60,8 @@ leat::task<> serve(tcp::socket client, std::string name, settings s, connection_
   co_await leat::when_all(copy(client, server, active, s), copy(server, client, active, s));
 } catch (const std::exception& e) {  // ends this connection only
   if (log.draining || log.lines.try_acquire()) std::cerr << name << ": " << e.what() << std::endl;
+} catch (...) {
+  std::cerr << name << ": an exception of an unknown type" << std::endl;
 }
 //! [/connection]
 

@@ -135,7 +135,7 @@ as_tuple_awaiter<child_awaiter<U>> awaiting_promise::await_transform(
 
 }  // namespace detail
 
-/// Awaits an operation without exceptions: returns a std::error_code and the operation's result.
+/// Awaits an operation without exceptions: returns an asio_error_code and the operation's result.
 ///
 ///     for (;;) {
 ///       auto popped = co_await leat::as_tuple(queue.pop());

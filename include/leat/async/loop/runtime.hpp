@@ -49,7 +49,7 @@ class runtime {
 
   /// Returns the schedulers in turn, the first one first: spreads tasks over the threads.
   ///
-  ///     group.spawn_on(rt.next_scheduler(), serve(std::move(connection)));
+  ///     group.spawn_on(rt.next_scheduler(), work(item));  // of a socket: docs/schedulers.md
   [[nodiscard]] scheduler& next_scheduler() noexcept;
 
   /// Runs a task on the first scheduler and blocks this OS thread until the task finishes. Returns
