@@ -17,14 +17,22 @@
 namespace rpc {
 
 //! [unary]
+/// Prepares a call: passes on the deadline of the task. A stopped task makes no further call.
+/// Errors: `cancelled`, if the task was asked to stop.
+inline void prepare(grpc::ClientContext& context, const std::string& name) {
+  if (leat::this_task::stop_requested())
+    throw leat::failure(leat::errc::cancelled, name + ": not called");
+  if (const auto* until = deadline.get()) context.set_deadline(*until);
+}
+
 /// Calls a unary method, and waits for the reply:
 ///
-///     Number sum = co_await rpc::call(stub->async(), &methods::Add, numbers);
+///     Number sum = co_await rpc::call("Add", stub->async(), &methods::Add, numbers);
 ///
-/// A stop or a limit cancels the call and ends the wait immediately.
-/// Errors: leat::failure with the code and the message of the status.
+/// A stop or an expired time limit cancels the call and ends the wait immediately. `name` is for
+/// messages. Errors: leat::failure with the code and the message of the status.
 template <class Stub, class Request, class Reply>
-leat::task<Reply> call(std::type_identity_t<Stub>* stub,
+leat::task<Reply> call(std::string name, std::type_identity_t<Stub>* stub,
                        void (Stub::*method)(grpc::ClientContext*, const Request*, Reply*,
                                             std::function<void(grpc::Status)>),
                        std::type_identity_t<Request> request) {
@@ -39,14 +47,14 @@ leat::task<Reply> call(std::type_identity_t<Stub>* stub,
     ~cancel_at_exit() { call->context.TryCancel(); }
   };
   const auto s = std::make_shared<state>();
+  prepare(s->context, name);
   s->request = std::move(request);
-  if (const auto* until = deadline.get()) s->context.set_deadline(*until);
   auto receiver = std::move(s->done.rx);
   const cancel_at_exit guard{s};
   std::invoke(method, stub, &s->context, &s->request, &s->reply,
               [s](grpc::Status status) { s->done.tx.send(std::move(status)); });
   const auto status = co_await receiver.receive();
-  throw_if_failed(*status, "call with " + Request::descriptor()->name());
+  throw_if_failed(*status, name);
   co_return std::move(s->reply);
 }
 //! [/unary]
@@ -54,20 +62,21 @@ leat::task<Reply> call(std::type_identity_t<Stub>* stub,
 //! [reader]
 /// A call that returns a stream of messages. Destroying the reader cancels the call.
 ///
-///     rpc::reader<Number> numbers(stub->async(), &methods::Count, range);
+///     rpc::reader<Number> numbers("Count", stub->async(), &methods::Count, range);
 ///     while (auto number = co_await numbers.next()) ...
 template <class Message>
 class reader {
  public:
+  /// Starts the call. Errors: `cancelled`, if the task was asked to stop.
   template <class Stub, class Request>
-  reader(std::type_identity_t<Stub>* stub,
+  reader(std::string name, std::type_identity_t<Stub>* stub,
          void (Stub::*method)(grpc::ClientContext*, const Request*,
                               grpc::ClientReadReactor<Message>*),
          std::type_identity_t<Request> request)
-      : state_(std::make_shared<state>()) {
+      : name_(std::move(name)), state_(std::make_shared<state>()) {
+    prepare(state_->context, name_);
     const auto sent = std::make_shared<Request>(std::move(request));
     state_->request = sent;
-    if (const auto* until = deadline.get()) state_->context.set_deadline(*until);
     state_->self = state_;
     std::invoke(method, stub, &state_->context, sent.get(), state_.get());
     state_->AddHold();  // permits StartRead() outside of callbacks
@@ -96,7 +105,7 @@ class reader {
       release_hold();
     }
     if (!status_) status_ = co_await state_->done.rx.receive();
-    throw_if_failed(*status_, "stream of " + Message::descriptor()->name());
+    throw_if_failed(*status_, name_);
     co_return std::nullopt;
   }
 
@@ -124,6 +133,7 @@ class reader {
     if (!std::exchange(released_, true)) state_->RemoveHold();
   }
 
+  const std::string name_;
   std::shared_ptr<state> state_;
   bool reading_ = false, ended_ = false, released_ = false;
   std::optional<grpc::Status> status_;

@@ -3,12 +3,12 @@
 ///
 /// `add DELAY NUMBER...` prints the sum, on which the server works for DELAY ms.
 /// `count N DELAY` prints the numbers below N, one each DELAY ms. If the server is lost, it
-/// connects again and continues with the next number.
+/// connects again, until LIMIT has passed, and continues with the next number.
 /// `slow N` reads N large messages, and is slower than the server.
 /// `first K DELAY` prints the first K numbers of a stream without an end, and cancels it.
 
 #include <chrono>
-#include <cstdlib>
+#include <cstdint>
 #include <iostream>
 #include <limits>
 #include <string>
@@ -17,6 +17,7 @@
 #include <grpcpp/grpcpp.h>
 #include <leat/leat.hpp>
 
+#include "arguments.hpp"
 #include "calls.hpp"
 #include "counter.grpc.pb.h"
 
@@ -26,21 +27,26 @@ using example::Counter, example::Number, example::Numbers, example::Range;
 using namespace std::chrono_literals;
 using arguments = std::vector<std::string>;
 using methods = Counter::StubInterface::async_interface;
+constexpr auto max_number = std::numeric_limits<std::int64_t>::max();
+
+std::uint32_t milliseconds_in(const std::string& argument) {
+  return static_cast<std::uint32_t>(number_in(argument, std::numeric_limits<std::uint32_t>::max()));
+}
 
 Range range_of(std::int64_t first, std::int64_t count, const std::string& delay) {
   Range range;
   range.set_first(first);
   range.set_count(count);
-  range.set_delay_ms(static_cast<std::uint32_t>(std::stoul(delay)));
+  range.set_delay_ms(milliseconds_in(delay));
   return range;
 }
 
 //! [add]
 leat::task<> add(Counter::Stub& server, arguments a) {
   Numbers numbers;
-  numbers.set_delay_ms(static_cast<std::uint32_t>(std::stoul(a.at(0))));
-  for (std::size_t i = 1; i < a.size(); ++i) numbers.add_values(std::stoll(a[i]));
-  const Number sum = co_await rpc::call(server.async(), &methods::Add, std::move(numbers));
+  numbers.set_delay_ms(milliseconds_in(a.at(0)));
+  for (std::size_t i = 1; i < a.size(); ++i) numbers.add_values(number_in(a[i], max_number));
+  const Number sum = co_await rpc::call("Add", server.async(), &methods::Add, std::move(numbers));
   std::cout << "sum " << sum.value() << std::endl;
 }
 //! [/add]
@@ -49,28 +55,37 @@ leat::task<> add(Counter::Stub& server, arguments a) {
 // One attempt: continues with number `next`, and keeps it up to date.
 leat::task<> count_from(Counter::Stub& server, std::int64_t& next, std::int64_t end,
                         std::string delay) {
-  rpc::reader<Number> numbers(server.async(), &methods::Count, range_of(next, end - next, delay));
+  const Range rest = range_of(next, end - next, delay);
+  rpc::reader<Number> numbers("Count", server.async(), &methods::Count, rest);
   while (const auto number = co_await numbers.next()) {
-    std::cout << number->value() << std::endl;
-    next = number->value() + 1;
+    if (next == end || number->value() != next)
+      throw leat::failure(leat::errc::data_loss, "Count: a wrong number");
+    std::cout << next++ << std::endl;
   }
+}
+
+void report(std::size_t, const std::exception_ptr& error, leat::duration) try {
+  std::rethrow_exception(error);
+} catch (const std::exception& e) {
+  std::cerr << e.what() << std::endl;
 }
 
 leat::task<> count(Counter::Stub& server, arguments a) {
   std::int64_t next = 0;
-  const auto attempt = [&] { return count_from(server, next, std::stoll(a.at(0)), a.at(1)); };
-  const auto report = [](std::size_t, const std::exception_ptr& error, leat::duration) {
-    std::cerr << rpc::to_status(error).error_message() << std::endl;
-  };
-  co_await leat::retry(attempt, {.first_delay = 100ms, .max_delay = 1s, .on_retry = report});
+  const std::int64_t end = number_in(a.at(0), max_number);
+  const auto attempt = [&] { return count_from(server, next, end, a.at(1)); };
+  constexpr auto until_limit = std::numeric_limits<std::size_t>::max();
+  const leat::retry_policy policy{
+      .attempts = until_limit, .first_delay = 100ms, .max_delay = 1s, .on_retry = report};
+  co_await leat::retry(attempt, policy);
 }
 //! [/count]
 
 //! [first]
 leat::task<> first(Counter::Stub& server, arguments a) {
-  const auto endless = range_of(0, std::numeric_limits<std::int64_t>::max(), a.at(1));
-  rpc::reader<Number> numbers(server.async(), &methods::Count, endless);
-  for (int i = 0; i < std::stoi(a.at(0)); ++i) {
+  const auto endless = range_of(0, max_number, a.at(1));
+  rpc::reader<Number> numbers("Count", server.async(), &methods::Count, endless);
+  for (auto left = number_in(a.at(0), max_number); left > 0; --left) {
     const auto number = co_await numbers.next();
     std::cout << number.value().value() << std::endl;
   }
@@ -79,9 +94,9 @@ leat::task<> first(Counter::Stub& server, arguments a) {
 
 // Reads messages of 64 KiB, and takes 20 ms for each.
 leat::task<> slow(Counter::Stub& server, arguments a) {
-  Range range = range_of(0, std::stoll(a.at(0)), "0");
+  Range range = range_of(0, number_in(a.at(0), max_number), "0");
   range.set_padding(64 * 1024);
-  rpc::reader<Number> numbers(server.async(), &methods::Count, range);
+  rpc::reader<Number> numbers("Count", server.async(), &methods::Count, range);
   std::int64_t next = 0;
   while (const auto number = co_await numbers.next()) {
     if (number->value() != next++) throw leat::failure(leat::errc::data_loss, "a lost message");
@@ -116,7 +131,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   return leat::run([&] {
-    return run_client(argv[1], std::chrono::milliseconds(std::atoi(argv[2])), argv[3],
-                      {argv + 4, argv + argc});
+    const std::chrono::milliseconds limit(milliseconds_in(argv[2]));
+    return run_client(argv[1], limit, argv[3], {argv + 4, argv + argc});
   });
 }

@@ -20,6 +20,7 @@
 #include <grpcpp/grpcpp.h>
 #include <leat/leat.hpp>
 
+#include "arguments.hpp"
 #include "calls.hpp"
 #include "counter.grpc.pb.h"
 #include "service.hpp"
@@ -99,7 +100,7 @@ void call_plainly(Counter::Stub& stub, int chains, int calls) {
 
 leat::task<> call_in_task(Counter::Stub& stub, int calls) {
   for (int i = 0; i < calls; ++i) {
-    const Number sum = co_await rpc::call(stub.async(), &methods::Add, two_numbers());
+    const Number sum = co_await rpc::call("Add", stub.async(), &methods::Add, two_numbers());
     if (sum.value() != 3) std::abort();
   }
 }
@@ -132,9 +133,10 @@ double cpu_seconds() {  // of all threads
 
 void measure(int calls) {
   leat::runtime server_thread({.threads = 1}), client_thread({.threads = 1});
+  leat::semaphore permits(32, "calls");
   leat::coordinator owner("calls");
   plain_service plain;
-  task_service in_tasks({owner, server_thread.get_scheduler()});
+  task_service in_tasks({owner, server_thread.get_scheduler(), permits, leat::duration::max()});
   served plain_server(plain), task_server(in_tasks);
 
   const std::array<const char*, 4> names = {"callbacks", "tasks on the client",
@@ -179,7 +181,7 @@ void measure(int calls) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  measure(argc > 1 ? std::atoi(argv[1]) : 8000);
+  measure(argc > 1 ? static_cast<int>(number_in(argv[1], 10'000'000)) : 8000);
   return 0;
 } catch (const std::exception& e) {
   std::fprintf(stderr, "cost: %s\n", e.what());

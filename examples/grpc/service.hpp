@@ -3,7 +3,6 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -30,6 +29,7 @@ class server_call : public Reactor {
 
   grpc::CallbackServerContext* const context;
   std::stop_source left;  // the client has left or cancelled, or the deadline has passed
+  leat::semaphore::guard permit;
 };
 
 /// Finishes the call on every path, also if its task never starts.
@@ -39,20 +39,27 @@ struct finish {
   template <class Call>
   void operator()(Call* call) const {
     call->prepare_finish();
+    call->permit.release();
     call->Finish(status);  // the call may be gone now
   }
 };
 
 template <class Call, class Body>
-leat::task<> run_call(std::unique_ptr<Call, finish> call, Body body) {
+leat::task<> run_call(std::unique_ptr<Call, finish> call, leat::time_span limit, Body body) {
   grpc::Status& status = call.get_deleter().status;
   try {
+    auto handler = deadline.with(call->context->deadline(), within(limit, body()));
     // Only this task is stopped by the client's cancellation.
-    co_await leat::with_stop(deadline.with(call->context->deadline(), body()),
-                             call->left.get_token());
+    co_await leat::with_stop(std::move(handler), call->left.get_token());
     status = grpc::Status::OK;
   } catch (...) {
-    if (!leat::this_task::stop_requested()) status = to_status(std::current_exception());
+    const auto thrown = std::current_exception();
+    const bool cancelled = leat::to_error_code(thrown) == leat::errc::cancelled;
+    if (cancelled && call->left.stop_requested()) {
+      status = grpc::Status::CANCELLED;
+    } else if (!leat::this_task::stop_requested()) {
+      status = to_status(thrown);
+    }
   }
 }
 //! [/call]
@@ -62,11 +69,18 @@ leat::task<> run_call(std::unique_ptr<Call, finish> call, Body body) {
 struct tasks {
   leat::coordinator& owner;
   leat::scheduler& scheduler;
+  leat::semaphore& permits;  // one for each open call
+  leat::time_span limit;     // the longest time of a call
 
   template <class Call, class Body>
   void start(Call* call, const char* name, Body body) const noexcept try {
     std::unique_ptr<Call, finish> owned(call);
-    owner.spawn_on(scheduler, run_call(std::move(owned), std::move(body)), name);
+    call->permit = permits.try_acquire();
+    if (call->permit) {
+      owner.spawn_on(scheduler, run_call(std::move(owned), limit, std::move(body)), name);
+    } else {
+      owned.get_deleter().status = {grpc::RESOURCE_EXHAUSTED, "too many calls"};
+    }
   } catch (...) {  // a lack of memory: the call has been finished as UNAVAILABLE
   }
 };
@@ -108,7 +122,7 @@ class writer final : public server_call<grpc::ServerWriteReactor<Message>> {
     if (!writing_) co_return;
     co_await written_.wait();
     writing_ = false;
-    if (!ok_) throw leat::failure(leat::errc::cancelled, "write: the client has left");
+    if (!ok_) throw error(leat::errc::cancelled, "the client has left");
   }
   void OnWriteDone(bool ok) override {
     ok_ = ok;

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <exception>
+#include <iostream>
 #include <source_location>
 #include <string>
 #include <utility>
@@ -14,29 +14,33 @@
 namespace rpc {
 
 //! [status]
-/// Throws the error of a call. The codes of leat::errc have the numbers of gRPC's.
+/// Throws the error of a client's call. The codes of leat::errc have the numbers of gRPC's.
 inline void throw_if_failed(const grpc::Status& status, const std::string& call) {
   if (status.ok()) return;
   throw leat::failure(static_cast<leat::errc>(status.error_code()),
                       call + ": " + status.error_message());
 }
 
-/// Returns the status for an exception. Codes of the system, such as ENOENT, have an equivalent.
-inline grpc::Status to_status(const std::exception_ptr& error) {
-  const std::error_code ec = leat::to_error_code(error);
-  int code = grpc::UNAUTHENTICATED;  // the last one
-  while (code > 0 && ec != static_cast<leat::errc>(code)) --code;
-  const auto found = static_cast<grpc::StatusCode>(code > 0 ? code : grpc::UNKNOWN);
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    std::string text = e.what();
-    const std::string meaning = ": " + ec.message();  // the client adds it
-    if (text.ends_with(meaning)) text.resize(text.size() - meaning.size());
-    return {found, text};
-  } catch (...) {
-    return {found, "an exception without a message"};
-  }
+/// An error of a handler whose code and message are meant for the client.
+struct error : leat::failure {
+  error(leat::errc code, const std::string& message)
+      : leat::failure(code, message), status(static_cast<grpc::StatusCode>(code), message) {}
+  grpc::Status status;
+};
+
+/// Returns the status of a call whose handler has thrown. Only an rpc::error reaches the client.
+/// Other exceptions may contain secrets, and are printed to standard error.
+inline grpc::Status to_status(const std::exception_ptr& thrown) try {
+  std::rethrow_exception(thrown);
+} catch (const error& e) {
+  return e.status;
+} catch (const std::exception& e) {
+  std::cerr << leat::this_task::get_context().name() << ": " << e.what() << std::endl;
+  if (leat::to_error_code(thrown) == leat::errc::deadline_exceeded)
+    return {grpc::DEADLINE_EXCEEDED, "took too long"};
+  return {grpc::INTERNAL, "internal error"};
+} catch (...) {
+  return {grpc::INTERNAL, "internal error"};
 }
 //! [/status]
 
@@ -50,8 +54,10 @@ inline const leat::task_local<deadline_type> deadline;
 template <class T>
 leat::task<T> within(leat::time_span limit, leat::task<T> body,
                      std::source_location where = std::source_location::current()) {
-  deadline_type until = std::chrono::system_clock::now() + limit;
-  if (const auto* outer = deadline.get()) until = std::min(until, *outer);
+  const auto now = std::chrono::system_clock::now();
+  const auto* const outer = deadline.get();
+  deadline_type until = outer ? *outer : deadline_type::max();
+  if (limit < until - now) until = now + limit;
   co_return co_await leat::with_timeout(deadline.with(until, std::move(body)), limit, where);
 }
 //! [/deadline]

@@ -16,8 +16,8 @@ client_program = sys.argv[2]
 
 
 class Server(ServerProcess):
-    def __init__(self, drain=60_000, port=0):
-        super().__init__(drain, port, stderr=subprocess.PIPE)
+    def __init__(self, drain=60_000, port=0, calls=1000, limit=600_000):
+        super().__init__(drain, port, calls, limit, stderr=subprocess.PIPE)
         self.errors = []
         self.reader = threading.Thread(target=lambda: self.errors.extend(self.process.stderr), daemon=True)
         self.reader.start()
@@ -63,9 +63,23 @@ def numbers(n):
 server = Server()
 require(Client(server, 60_000, 'add', 1, 1, 2, 3).end() == ('sum 6\n', ''), 'wrong sum')
 _, errors = Client(server, 60_000, 'add', 0).end(1)
-require(errors == 'error: call with Numbers: no numbers: invalid argument\n', 'wrong error', errors)
+require(errors == 'error: Add: no numbers: invalid argument\n', 'wrong error', errors)
 require(Client(server, 60_000, 'count', 1000, 0).end() == (numbers(1000), ''), 'wrong stream')
 require(server.errors == [], 'errors of the server', server.errors)
+
+# Requests and arguments that are not valid.
+for request, reason in ((('add', 60_001, 1), 'delay_ms is above 60000'),
+                        (('count', 1, 60_001), 'delay_ms is above 60000'),
+                        (('add', 0, 2**63 - 1, 1), 'the sum is out of range')):
+    _, errors = Client(server, 60_000, *request).end(1)
+    require(errors == f'error: {request[0].title()}: {reason}: invalid argument\n', 'wrong error', errors)
+require(server.errors == [], 'errors of the server', server.errors)
+for limit, delay in ('1x', 1), ('', 1), (-1, 1), (60_000, 'x'), (60_000, 2**32), (60_000, 2**64):
+    _, errors = Client(server, limit, 'add', delay, 1).end(1)
+    require('is not a number from 0 to' in errors, 'wrong error', limit, delay, errors)
+for arguments in ('x',), (0, 65_536), (0, 0, -1):
+    failed = subprocess.run([sys.argv[1], *map(str, arguments)], capture_output=True, text=True, timeout=patience)
+    require(failed.returncode == 1 and 'is not a number from 0 to' in failed.stderr, 'wrong error', failed)
 
 # The deadline of the client's task ends the call on both sides.
 for command in ('add', 60_000, 1), ('count', 1, 60_000):
@@ -100,6 +114,32 @@ require(0 < sent < 500, 'the server does not wait for a slow client', sent)
 require(Client(server, 60_000, 'slow', 50).end() == ('50 messages\n', ''), 'wrong messages')
 server.errors.clear()
 
+# A limit of open calls, and one of their time. The client does not receive the text of the server's error.
+busy = Server(calls=2, limit=60_000)
+open_calls = [Client(busy, 60_000, 'add', 60_000, 1), Client(busy, 60_000, 'count', 1000, 10)]
+require(open_calls[1].line() == '0\n', 'no stream')
+time.sleep(0.3)
+for command in ('add', 0, 1), ('first', 1, 0):
+    _, errors = Client(busy, 60_000, *command).end(1)
+    require(errors.endswith(': too many calls: resource exhausted\n'), 'wrong error', errors)
+for client in open_calls:
+    client.process.kill()
+    client.end(-9)
+busy.wait_for_line('Add: stopped after')
+busy.wait_for_line('Count: stopped after')
+for _ in range(20):
+    require(Client(busy, 60_000, 'add', 0, 1).end() == ('sum 1\n', ''), 'a permit is lost')
+busy.terminate()
+busy.end()
+short = Server(limit=100)
+for command, name in (('add', 60_000, 1), 'Add'), (('count', 1000, 60_000), 'Count'):
+    _, errors = Client(short, 60_000, *command).end(1)
+    require(errors == f'error: {name}: took too long: deadline exceeded\n', 'wrong error', errors)
+    require('limit of 100 ms' in short.wait_for_line(f'{name}: task that waits'), 'no log', *short.errors)
+require(Client(short, 60_000, 'add', 0, 1).end() == ('sum 1\n', ''), 'wrong sum')
+short.terminate()
+short.end()
+
 # Drain: calls in flight finish.
 unary, stream = Client(server, 60_000, 'add', 1000, 1, 2), Client(server, 60_000, 'count', 20, 50)
 require(stream.line() == '0\n', 'no stream')
@@ -119,14 +159,15 @@ deaf.process.send_signal(signal.SIGSTOP)
 time.sleep(0.3)
 server.terminate()
 _, errors = unary.end(1)
-require(errors == 'error: call with Numbers: the server is shutting down: unavailable\n', 'wrong status', errors)
+require(errors == 'error: Add: the server is shutting down: unavailable\n', 'wrong status', errors)
 server.end(1)
 line = stream.process.stderr.readline()
-require(line == 'stream of Number: the server is shutting down\n', 'wrong status', line)
+require(line == 'Count: the server is shutting down: unavailable\n', 'wrong status', line)
 stream.process.kill()
 stream.end(-9)
-deaf.process.kill()
-deaf.end(-9)
+deaf.process.send_signal(signal.SIGCONT)  # the stop has interrupted write()
+_, errors = deaf.end(1)
+require(errors.startswith('error: Count: ') and errors.endswith(': cancelled\n'), 'wrong status', errors)
 
 # The server dies in the middle of a stream and of a call: clear errors, and the stream continues with a new server.
 server = Server()
@@ -135,13 +176,13 @@ require(stream.line() == '0\n', 'no stream')
 time.sleep(0.3)
 server.process.kill()
 _, errors = unary.end(1)
-require(errors.startswith('error: call with Numbers: ') and errors.endswith(': unavailable\n'), 'wrong error', errors)
+require(errors.startswith('error: Add: ') and errors.endswith(': unavailable\n'), 'wrong error', errors)
 time.sleep(0.3)
 server.end(-9)
 server = Server(port=server.port)
 output, errors = stream.end()
 require('0\n' + output == numbers(100), 'numbers are lost', output, errors)
-require(errors.startswith('stream of Number: '), 'no reason', errors)
+require(errors.startswith('Count: '), 'no reason', errors)
 
 # A second signal terminates the process.
 client = Client(server, 60_000, 'add', 60_000, 1)
