@@ -1,9 +1,11 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -15,6 +17,17 @@
 
 /// Calls of a client, made by leat tasks through gRPC's callback API.
 namespace rpc {
+
+//! [channel]
+/// Owner of a channel. Destroy it after its stubs. The destructor waits for the callbacks of
+/// cancelled calls: gRPC aborts if the last of them destroys the channel on a thread of gRPC.
+struct channel_owner {
+  std::shared_ptr<grpc::Channel> channel;
+  ~channel_owner() {
+    while (channel.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+};
+//! [/channel]
 
 //! [unary]
 /// Prepares a call: passes on the deadline of the task. A stopped task makes no further call.

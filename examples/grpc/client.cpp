@@ -118,8 +118,9 @@ leat::task<> run_client(std::string port, std::chrono::milliseconds limit, std::
   grpc::ChannelArguments options;
   options.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   options.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  const auto server = Counter::NewStub(
-      grpc::CreateCustomChannel("127.0.0.1:" + port, grpc::InsecureChannelCredentials(), options));
+  const rpc::channel_owner owner{
+      grpc::CreateCustomChannel("127.0.0.1:" + port, grpc::InsecureChannelCredentials(), options)};
+  const auto server = Counter::NewStub(owner.channel);
   co_await rpc::within(limit, run_command(*server, std::move(command), std::move(a)));
 }
 
