@@ -17,6 +17,8 @@
 #include "async/internal/live_tasks_text.hpp"
 #include "async/internal/scope_registry.hpp"
 #include "async/thread_registry.hpp"
+#include "async/tracing/watched_run.hpp"
+#include "base/text/text_in_seconds.hpp"
 #include "leat/async/detail/task_local_node.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/internal/preemption_hook.hpp"
@@ -30,7 +32,8 @@ namespace LEAT::detail {
 // has started on a scheduler after its report.
 //
 // Lock order: the replies, then either the shards of scope_registry and one scope, or the list of
-// live objects and one object. No object is inspected while the shards are locked.
+// live objects and one object. No object is inspected while the shards are locked. The lock of a
+// watched_run is the last one.
 
 // ------------------------------------------------------------------------------------- the scopes
 
@@ -294,7 +297,12 @@ std::vector<scope_state> dump_collector::make_scope_states(std::uint64_t only,
   selected.each_task([&](const task_scope& s, const task_context& c) {
     if (r.has_replied(c.get_scheduler())) return;
     count_unresponsive(c.get_scheduler());
-    find(all, s.number())->tasks.push_back(static_info(c));
+    task_state& task = find(all, s.number())->tasks.emplace_back(static_info(c));
+    if (const auto running = watched_run::find_running(c.get_scheduler().record())) {
+      task.held_by = "task '" + running->name + "' has held its loop for " +
+                     text_in_seconds(running->lasted) + " (thread " +
+                     std::to_string(running->thread) + ")";
+    }
   });
   for (scope_state& s : all) {  // the newest first, in any order of replies
     std::sort(s.tasks.begin(), s.tasks.end(),

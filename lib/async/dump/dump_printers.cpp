@@ -295,6 +295,7 @@ std::string describe_position(const task_state& task) {
   std::string text = task.waiting    ? to_text(*task.waiting)
                      : task.answered ? "running or ready to run"
                                      : "not known: its scheduler does not answer";
+  if (!task.held_by.empty()) text += ": " + task.held_by;
   for (const code_location& p : task.awaited_at) text += "\nawaited at " + to_text(p);
   for (const auto& [name, value] : task.values) text += "\nwith " + name + " " + value;
   return text;

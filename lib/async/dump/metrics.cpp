@@ -29,6 +29,10 @@ constexpr scheduler_metric of_schedulers[] = {
     {{"leat_scheduler_busy_seconds_total", "counter",
       "Time in which tasks ran, while a warn_on_long_turns existed."},
      [](const scheduler_counts& c) { return metric_seconds(c.busy); }},
+    {{"leat_scheduler_turn_seconds", "gauge",
+      "Age of the loop iteration in progress, while a warn_on_long_turns exists; 0 if no task "
+      "runs."},
+     [](const scheduler_counts& c) { return metric_seconds(c.turn); }},
     {{"leat_scheduler_longest_turn_seconds", "gauge",
       "The longest loop iteration, while a warn_on_long_turns existed."},
      [](const scheduler_counts& c) { return metric_seconds(c.longest_turn); }},

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "async/scheduler/scheduler_records.hpp"
+#include "async/tracing/watched_run.hpp"
 #include "base/internal/held_during_fork.hpp"
 #include "base/internal/never_destroyed.hpp"
 
@@ -42,6 +43,7 @@ void scheduler_records::vacate(const scheduler_record& record) noexcept {
   slot& own = slots()[record.number_];
   own.ended = sum(own);
   own.ended.tasks = 0;
+  own.ended.turn = {};
   own.living = nullptr;
 }
 
@@ -50,10 +52,7 @@ scheduler_counts scheduler_records::sum(const slot& s) noexcept {
   counts.turns += read_counter(s.living->turns_);
   counts.all_tasks += read_counter(s.living->all_tasks_);
   counts.tasks += read_counter(s.living->tasks_);
-  counts.busy += std::chrono::nanoseconds(read_counter(s.living->busy_));
-  counts.longest_turn = std::max<duration>(
-      counts.longest_turn, std::chrono::nanoseconds(read_counter(s.living->longest_)));
-  counts.long_turns += read_counter(s.living->long_turns_);
+  watched_run::add_times(*s.living, counts);
   return counts;
 }
 

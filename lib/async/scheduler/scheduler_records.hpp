@@ -18,6 +18,7 @@ struct scheduler_counts {
   duration busy{};          ///< time in which tasks ran, while runs were watched
   duration longest_turn{};  ///< while runs were watched
   std::uint64_t long_turns = 0;
+  duration turn{};  ///< age of the turn in progress, while a watched task runs
 };
 
 /// The records of the living schedulers, by their number.

@@ -36,7 +36,9 @@ std::string length_text(duration d) {
   return std::to_string(ms / 1000) + "." + thousandths.substr(1) + " s";
 }
 
-std::string place_text(const detail::watched_run::place& p) {
+std::string place_text(detail::watched_run::place p) {
+  constexpr std::string_view on = " on";  // of "limit on", before an object
+  if (p.verb.ends_with(on)) p.verb.remove_suffix(on.size());
   const std::string at = detail::to_text(p.at);
   return p.verb.empty() ? at : std::string(p.verb) + " at " + at;
 }
@@ -44,6 +46,7 @@ std::string place_text(const detail::watched_run::place& p) {
 long_turn to_long_turn(const detail::watched_run::report& r, std::size_t scheduler) {
   long_turn turn{r.name,    r.id,    detail::to_text(r.spawned_at), {}, r.lasted, r.has_ended, {},
                  scheduler, r.thread};
+  turn.values = r.values;
   for (const auto& p : r.waited_at) turn.waited_at.push_back(place_text(p));
   if (r.has_ended)
     turn.until = r.until.at.line() == 0 ? "the end of the task" : place_text(r.until);
@@ -69,17 +72,21 @@ std::string to_text(const long_turn& turn) {
   std::string text = "leat: ";
   text += turn.task.starts_with("task spawned at") ? turn.task : "task '" + turn.task + "'";
   if (turn.has_ended) {
-    return text + " held its loop for " + length_text(turn.lasted) + ", until " + turn.until + "\n";
+    text += " held its loop for " + length_text(turn.lasted) + ", until " + turn.until + "\n";
+  } else {
+    text += " has held its loop for " + length_text(turn.lasted) + " (scheduler " +
+            std::to_string(turn.scheduler) + ", thread " + std::to_string(turn.thread) + ")\n";
   }
-  text += " has held its loop for " + length_text(turn.lasted) + " (scheduler " +
-          std::to_string(turn.scheduler) + ", thread " + std::to_string(turn.thread) + ")\n";
-  std::string_view before = "  since ";
-  for (const std::string& place : turn.waited_at) {
-    text.append(std::exchange(before, "  awaited at ")).append(place).append("\n");
+  if (!turn.has_ended || !turn.was_reported) {
+    std::string_view before = "  since ";
+    for (const std::string& place : turn.waited_at) {
+      text.append(std::exchange(before, "  awaited at ")).append(place).append("\n");
+    }
+    text += "  spawned at " + turn.spawned_at + "\n";
   }
-  text += "  spawned at " + turn.spawned_at + "\n";
+  for (const auto& [name, value] : turn.values) text += "  with " + name + " " + value + "\n";
   if (turn.omitted > 0) {
-    text += "  " + std::to_string(turn.omitted) + " reports were omitted before\n";
+    text += "  " + std::to_string(turn.omitted) + " long runs were omitted before\n";
   }
   return text;
 }
@@ -128,8 +135,9 @@ class warn_on_long_turns::watcher : public task_hooks {
 
  private:
   struct known_runs {
-    std::uint64_t reported = 0;  // the run in progress that was reported last
-    std::uint64_t ended = 0;     // and the last long run whose end was seen
+    std::uint64_t reported = 0;  // the run that was reported last while it was in progress
+    duration again{};            // and the time after which it is reported again
+    std::uint64_t ended = 0;     // the last long run whose end was seen
     bool is_alive = true;
   };
 
@@ -154,10 +162,12 @@ class warn_on_long_turns::watcher : public task_hooks {
 
   // Long runs that have ended before are not reported.
   void see_ends() {
-    collect([](const auto&, std::size_t) {});
+    collect([](known_runs& known, const detail::watched_run::report& r, std::size_t) {
+      if (r.has_ended) known.ended = r.run;
+    });
   }
 
-  // Calls f(report, scheduler) with the long runs that are new.
+  // Calls f(known, report, scheduler) with the long runs that are new, or that still last.
   template <class F>
   void collect(F f) {
     for (auto& [serial, known] : known_) known.is_alive = false;
@@ -166,18 +176,14 @@ class warn_on_long_turns::watcher : public task_hooks {
         [&](std::uint64_t serial, std::size_t number, detail::watched_run& run) {
           known_runs& known = known_[serial];
           known.is_alive = true;
-          run.each_long(threshold_, known.reported, known.ended,
-                        [&](const detail::watched_run::report& r) {
-                          (r.has_ended ? known.ended : known.reported) = r.run;
-                          f(r, number);
-                        });
+          run.each_long(threshold_, known.ended, known.reported, known.again,
+                        [&](const detail::watched_run::report& r) { f(known, r, number); });
         });
     for (const auto& late : detail::watched_run::late_reports()) {
       known_runs& known = known_[late.serial];
       known.is_alive = true;
       if (late.last.lasted < threshold_ || late.last.run == known.ended) continue;
-      known.ended = late.last.run;
-      f(late.last, late.number);
+      f(known, late.last, late.number);
     }
     std::erase_if(known_, [](const auto& entry) { return !entry.second.is_alive; });
   }
@@ -200,18 +206,30 @@ class warn_on_long_turns::watcher : public task_hooks {
   void report_new() noexcept {
     try {
       std::vector<long_turn> turns;
-      collect([&](const auto& r, std::size_t number) { turns.push_back(to_long_turn(r, number)); });
-      for (long_turn& turn : turns) {
-        if (may_report()) {
-          turn.omitted = std::exchange(omitted_, 0);
-          report(turn);
-        } else {
-          ++omitted_;
-        }
-      }
+      collect([&](known_runs& known, const detail::watched_run::report& r, std::size_t number) {
+        add_report(known, r, number, turns);
+      });
+      for (const long_turn& turn : turns) report(turn);
     } catch (const std::bad_alloc&) {
       ++omitted_;
     }
+  }
+
+  // The limit counts runs. One that it omits is reported later if it still holds its loop then.
+  void add_report(known_runs& known, const detail::watched_run::report& r, std::size_t number,
+                  std::vector<long_turn>& turns) {
+    const bool was_reported = known.reported == r.run;
+    if (r.has_ended) known.ended = r.run;
+    if (!was_reported && !may_report()) {
+      if (r.has_ended) ++omitted_;
+      return;
+    }
+    turns.push_back(to_long_turn(r, number));
+    turns.back().was_reported = was_reported;
+    turns.back().omitted = std::exchange(omitted_, 0);
+    if (r.has_ended) return;
+    known.reported = r.run;
+    known.again = 10 * r.lasted;
   }
 
   void report(const long_turn& turn) const {

@@ -8,6 +8,7 @@
 #include "async/internal/live_tasks_text.hpp"
 #include "async/scheduler/scheduler_records.hpp"
 #include "base/internal/never_destroyed.hpp"
+#include "leat/async/detail/task_local_node.hpp"
 #include "leat/async/task.hpp"
 #include "leat/async/task_scope.hpp"
 #include "leat/async/wait_operation.hpp"
@@ -59,6 +60,16 @@ void write_counter(Number& counter, Number value) noexcept {
   __atomic_store_n(&counter, value, __ATOMIC_RELAXED);
 }
 
+// Of a task on this thread. Empty if one of them cannot be printed.
+std::vector<std::pair<std::string, std::string>> values_of(const task_context& task) noexcept try {
+  std::vector<std::pair<std::string, std::string>> values;
+  task_local_node::each_named(
+      task.locals(), [&](const task_local_node& n) { values.emplace_back(n.name(), n.text()); });
+  return values;
+} catch (...) {
+  return {};
+}
+
 }  // namespace
 
 // Of the process: simulated schedulers, whose turns take no virtual time, are not watched.
@@ -78,6 +89,11 @@ bool watched_run::begin(const task_context& task) noexcept {
   }
   record.run_->begin_here(task);
   return true;
+}
+
+// acquire: pairs with begin().
+watched_run* watched_run::of(const scheduler_record& record) noexcept {
+  return __atomic_load_n(&record.run_, __ATOMIC_ACQUIRE);
 }
 
 void watched_run::begin_here(const task_context& task) {
@@ -112,14 +128,18 @@ void watched_run::end(const task_context& task, bool has_ended) noexcept {
 
 void watched_run::end_here(const task_context& task, bool has_ended,
                            scheduler_record& record) noexcept {
+  const time_point end = now();
+  const std::int64_t limit = long_turn.load(std::memory_order_relaxed);
+  // Only this thread writes depth_ and begin_. Values are printed by the program, so without the lock.
+  const duration lasted = end - begin_;
+  const bool is_long = depth_ == 0 && lasted.count() >= limit;
+  std::vector<std::pair<std::string, std::string>> values;
+  if (is_long && !has_ended) values = values_of(task);
   const std::lock_guard lock(mutex_);
   if (depth_ > 0) {
     --depth_;
     return;
   }
-  const time_point end = now();
-  const duration lasted = end - begin_;
-  const std::int64_t limit = long_turn.load(std::memory_order_relaxed);
   write_counter(record.busy_, record.busy_ + std::int64_t{lasted.count()});
   const std::int64_t turn_lasted = (end - turn_begin_).count();
   write_counter(record.longest_, std::max(record.longest_, turn_lasted));
@@ -127,10 +147,11 @@ void watched_run::end_here(const task_context& task, bool has_ended,
     is_turn_counted_ = true;
     write_counter(record.long_turns_, record.long_turns_ + 1);
   }
-  if (lasted.count() >= limit) {
+  if (is_long) {
     try {
       last_ = describe(lasted);
       last_.has_ended = true;
+      last_.values = std::move(values);
       const wait_operation* const w = has_ended ? nullptr : task.waiting();
       last_.until = w ? place{w->where(), w->what().verb} : place{};
     } catch (const std::bad_alloc&) {
@@ -138,6 +159,33 @@ void watched_run::end_here(const task_context& task, bool has_ended,
     }
   }
   task_ = nullptr;
+}
+
+// The counters are written with the lock, so a run counts either as one in progress or as ended.
+void watched_run::add_times(const scheduler_record& record, scheduler_counts& counts) noexcept {
+  watched_run* const run = of(record);
+  if (!run) return;
+  const std::lock_guard lock(run->mutex_);
+  duration longest(std::chrono::nanoseconds(record.longest_));
+  counts.busy += std::chrono::nanoseconds(record.busy_);
+  counts.long_turns += record.long_turns_;
+  if (run->task_) {
+    const time_point time = now();
+    counts.turn = time - run->turn_begin_;
+    counts.busy += time - run->begin_;
+    longest = std::max(longest, counts.turn);
+    const bool is_long = counts.turn.count() >= long_turn.load(std::memory_order_relaxed);
+    if (is_long && !run->is_turn_counted_) ++counts.long_turns;
+  }
+  counts.longest_turn = std::max(counts.longest_turn, longest);
+}
+
+std::optional<watched_run::running> watched_run::find_running(const scheduler_record& record) {
+  watched_run* const run = of(record);
+  if (!run) return std::nullopt;
+  const std::lock_guard lock(run->mutex_);
+  if (!run->task_) return std::nullopt;
+  return running{name_of(*run->task_), now() - run->begin_, run->thread_};
 }
 
 watched_run::report watched_run::describe(duration lasted) const {

@@ -6,16 +6,20 @@
 #include <cstdint>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <source_location>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
+#include <utility>
 #include <vector>
 
 #include "leat/async/task_context.hpp"
 #include "leat/base/clock.hpp"
 
 namespace LEAT::detail {
+
+struct scheduler_counts;
 
 /// The run of a task that is in progress on a scheduler, and the last long one: what a thread of
 /// warn_on_long_turns may read while the task runs.
@@ -53,6 +57,8 @@ class watched_run {
     pid_t thread = 0;
     bool has_ended = false;
     place until = {};  ///< where it waits now; no line: at the end of the task
+    /// The names and values of its named task-locals at the end of the run, innermost first.
+    std::vector<std::pair<std::string, std::string>> values = {};
   };
   /// The last long run of a scheduler that was destroyed.
   struct late_report {
@@ -65,22 +71,38 @@ class watched_run {
   /// Adds that of `record`, if it has one.
   static void keep_report(const scheduler_record& record) noexcept;
 
-  /// Calls f(report) if the run in progress lasts for `threshold` at least and its number is not
-  /// `known`, and again if the last one that has lasted as long is not `known_end`.
+  /// Calls f(report) with the last run that has lasted for `threshold` at least, unless its number
+  /// is `known_end`, and with the run in progress if it lasts for `threshold`, or for `again` if its
+  /// number is `known`.
   /// Errors: std::bad_alloc; those of f.
   template <class F>
-  void each_long(duration threshold, std::uint64_t known, std::uint64_t known_end, F f) {
+  void each_long(duration threshold, std::uint64_t known_end, std::uint64_t known, duration again,
+                 F f) {
     const std::lock_guard lock(mutex_);
     if (last_.run != 0 && last_.run != known_end && last_.lasted >= threshold) f(last_);
-    if (!task_ || run_ == known) return;
+    if (!task_) return;
     const duration lasted = now() - begin_;
-    if (lasted >= threshold) f(describe(lasted));
+    if (lasted >= (run_ == known ? again : threshold)) f(describe(lasted));
   }
+
+  /// Adds the times of the scheduler of `record`, those of the run in progress included.
+  static void add_times(const scheduler_record& record, scheduler_counts& counts) noexcept;
+
+  /// The task that runs.
+  struct running {
+    std::string name;
+    duration lasted{};
+    pid_t thread = 0;
+  };
+  /// Returns the task that runs on the scheduler of `record`, if it is watched. The caller keeps the
+  /// scheduler alive. Errors: std::bad_alloc.
+  [[nodiscard]] static std::optional<running> find_running(const scheduler_record& record);
 
  private:
   static constexpr std::size_t max_places = 16;
 
   [[nodiscard]] static time_point now() noexcept;
+  [[nodiscard]] static watched_run* of(const scheduler_record& record) noexcept;
   [[nodiscard]] report describe(duration lasted) const;
   void begin_here(const task_context& task);
   void end_here(const task_context& task, bool has_ended, scheduler_record& record) noexcept;

@@ -5,8 +5,11 @@
 #include <condition_variable>
 #include <mutex>
 #include <regex>
+#include <sstream>
 #include <thread>
 
+#include "leat/async/dump/dump.hpp"
+#include "leat/async/dump/metrics.hpp"
 #include "support/child_process.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
@@ -44,12 +47,26 @@ class reports {
   std::vector<long_turn> all_;
 };
 
+// The highest of the samples of a metric, or -1.
+double highest(const std::string& text, const std::string& name) {
+  double found = -1;
+  for (auto at = text.find("\n" + name + "{"); at != text.npos;
+       at = text.find("\n" + name + "{", at + 1)) {
+    found = std::max(found, std::stod(text.substr(text.find("} ", at) + 2)));
+  }
+  return found;
+}
+
 task<> yield_once() { co_await leat::this_task::yield(); }
 
 task<> hold_until_reported(reports& seen) {
   co_await leat::this_task::yield();
   seen.wait_for(1);
   co_await leat::this_task::yield();
+}
+task<> hold_until(std::atomic<bool>& ends) {
+  co_await leat::this_task::yield();
+  while (!ends) std::this_thread::sleep_for(1ms);
 }
 task<> await_holder(reports& seen) { co_await hold_until_reported(seen); }
 
@@ -252,12 +269,87 @@ TEST_CASE("warn_on_long_turns: the text names the task, its places and the omitt
         "  since pop at parser.cpp:41 in parse_all\n"
         "  awaited at parser.cpp:77 in run_parser\n"
         "  spawned at main.cpp:31 in run\n"
-        "  3 reports were omitted before\n");
+        "  3 long runs were omitted before\n");
   turn.has_ended = true;
   turn.lasted = 1203ms;
   turn.until = "the end of the task";
+  turn.values = {{"request", "17"}};
   CHECK(to_text(turn) ==
-        "leat: task 'parse' held its loop for 1.203 s, until the end of the task\n");
+        "leat: task 'parse' held its loop for 1.203 s, until the end of the task\n"
+        "  since pop at parser.cpp:41 in parse_all\n"
+        "  awaited at parser.cpp:77 in run_parser\n"
+        "  spawned at main.cpp:31 in run\n"
+        "  with request 17\n"
+        "  3 long runs were omitted before\n");
+  turn.was_reported = true;
+  turn.omitted = 0;
+  CHECK(to_text(turn) ==
+        "leat: task 'parse' held its loop for 1.203 s, until the end of the task\n"
+        "  with request 17\n");
+}
+
+TEST_CASE("warn_on_long_turns: a run that the limit omits is reported while it still lasts",
+          "[async]") {
+  // The limit of a minute is 1 run, and the clock cannot be moved: the run in progress takes the
+  // whole budget, its repetitions and its end are free, and the next run is omitted.
+  reports seen;
+  leat::long_turn_options options = seen.options();
+  options.reports_per_minute = 1;
+  const warn_on_long_turns watchdog(2ms, std::move(options));
+  leat::block_on([](reports& r) -> task<> {
+    co_await leat::this_task::yield();
+    r.wait_for(2);  // the first report, and the one after 10 times as long
+    co_await leat::this_task::yield();
+  }(seen));
+  seen.wait_for(3);
+  const std::vector<long_turn> all = seen.all();
+  CHECK_FALSE(all[0].was_reported);
+  CHECK(all[1].was_reported);
+  CHECK_FALSE(all[1].has_ended);
+  CHECK(all[1].lasted >= 10 * all[0].lasted);
+  CHECK(all[2].was_reported);
+  CHECK(all[2].has_ended);
+  leat::block_on(hold_for(20ms));
+  CHECK(seen.all().size() == 3);
+}
+
+TEST_CASE("warn_on_long_turns: the report of the end has the named task-locals", "[async]") {
+  static constinit leat::task_local<int> request("request");
+  reports seen;
+  const warn_on_long_turns watchdog(2ms, seen.options());
+  leat::block_on(request.with(17, await_holder(seen)));
+  seen.wait_for(2);
+  CHECK(seen.all()[0].values.empty());
+  CHECK(seen.all()[1].values ==
+        std::vector<std::pair<std::string, std::string>>{{"request", "17"}});
+}
+
+TEST_CASE("warn_on_long_turns: metrics() and the dump show a loop that is held now", "[async]") {
+  reports seen;
+  const warn_on_long_turns watchdog(2ms, seen.options());
+  std::atomic<bool> ends = false;
+  std::thread loop([&] {
+    leat::block_on([](std::atomic<bool>& e) -> task<> {
+      leat::task_group group("group");
+      group.spawn(hold_until(e), "stuck");
+      group.spawn(yield_once(), "innocent");
+      co_await group.join();
+    }(ends));
+  });
+  seen.wait_for(1);
+  const std::string text = leat::metrics(0ms);
+  CHECK(highest(text, "leat_scheduler_turn_seconds") >= 0.002);
+  CHECK(highest(text, "leat_scheduler_longest_turn_seconds") >= 0.002);
+  CHECK(highest(text, "leat_scheduler_busy_seconds_total") >= 0.002);
+  CHECK(highest(text, "leat_scheduler_long_turns_total") >= 1);
+  std::ostringstream out;
+  leat::dump(out, 10ms);
+  CHECK(std::regex_search(
+      out.str(), std::regex("innocent: not known: its scheduler does not answer: task 'stuck' has "
+                            "held its loop for \\d+\\.\\d{3} s \\(thread \\d+\\)")));
+  ends = true;
+  loop.join();
+  CHECK(highest(leat::metrics(), "leat_scheduler_turn_seconds") <= 0);
 }
 
 }  // namespace warn_on_long_turns_test

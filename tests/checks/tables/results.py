@@ -65,6 +65,8 @@ def tables_of_times(machines, group, goals):
     lines = []
     for kind, machine in machines.items():
         counts = sorted({row['runs'] for w, row in machine['rows'].items() if w.startswith(group + '/')})
+        if not counts:
+            continue
         runs = ' or '.join(map(str, counts)) + (' run' if counts == [1] else ' runs')
         lines += [f'On {kind}, {runs}:', '', *bench_ratios.times(machine, group, goals), '']
     return lines[:-1]
@@ -94,9 +96,9 @@ def table_of_readme(tables, recorded):
 
 
 def table_of_instructions(own, peers):
-    """`own`: the counts of each compiler. Names the peer with the fewest instructions."""
+    """`own`: the counts of each build. Names the peer with the fewest instructions."""
     lines = [f'| workload | {" | ".join(own)} | fewest of a peer |', f'|---|{"---|" * len(own)}---|']
-    for workload in next(iter(own.values())):
+    for workload in dict.fromkeys(workload for of in own.values() for workload in of):
         counts = {peer: count for peer, count in peers.get(workload, {}).items()
                   if bench_ratios.kind_of_peer(peer) != 'limit'}
         least = min(counts, key=counts.get, default='')

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "leat/async/task_id.hpp"
@@ -27,7 +28,11 @@ struct long_turn {
   std::string until;          ///< where it waits now, or "the end of the task"; empty while it runs
   std::size_t scheduler = 0;  ///< the label of its scheduler in metrics()
   int thread = 0;             ///< the thread that runs it, as gettid() returns it
-  std::uint64_t omitted = 0;  ///< reports that the rate limit has omitted since the previous one
+  std::uint64_t omitted = 0;  ///< long runs that the rate limit has omitted since the last report
+  bool was_reported = false;  ///< there was a report of this run before
+  /// The names and values of the named task-locals, such as the ID of a request, innermost first.
+  /// Empty until the run has ended, and if the task has ended.
+  std::vector<std::pair<std::string, std::string>> values = {};
 };
 
 /// Returns the text that warn_on_long_turns prints: lines that end with '\n'.
@@ -39,7 +44,8 @@ struct long_turn_options {
   /// Called with each report, instead of printing it to standard error, on a thread of its own. It
   /// must not throw, and must not wait for the loop that the task holds.
   braced<std::function<void(const long_turn&)>> on_report = {};
-  /// The most reports in any minute. Further ones are counted in `omitted`.
+  /// The most runs that are reported in any minute. Further ones are counted in `omitted`. One that
+  /// still holds its loop when the limit permits it is reported then.
   std::size_t reports_per_minute = 20;
 };
 
@@ -54,9 +60,11 @@ struct long_turn_options {
 ///       spawned at main.cpp:31 in run
 ///     leat: task 'parse' held its loop for 1.203 s, until push at parser.cpp:50 in parse_all
 ///
-/// The first report names the last wait of the task and the awaits that led to it. The second one
-/// follows when the task has given way, and names the next wait. The code that held the loop lies
-/// between these two waits. To see the stack in the meantime, attach a debugger to the thread.
+/// The first report names the last wait of the task and the awaits that led to it. The last one
+/// follows when the task has given way, and names the next wait and the task-locals. The code that
+/// held the loop lies between these two waits. While the task holds the loop, the report is
+/// repeated after 10 times, 100 times ... as long. To see the stack, attach a debugger to the
+/// thread.
 ///
 /// It watches the tasks of all schedulers of the process, on any event loop. Tasks that run when it
 /// is constructed are watched from their next resumption on. It does not see Asio handlers that run

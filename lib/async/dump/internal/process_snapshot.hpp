@@ -42,6 +42,7 @@ struct task_state {
   code_location spawned_at;
   const void* scheduler = nullptr;
   bool answered = false;                       ///< false: no more than the above is known
+  std::string held_by = {};                    ///< what holds its scheduler, if it is watched
   std::optional<wait_state> waiting = {};      ///< empty: it runs or is ready to
   std::vector<code_location> awaited_at = {};  ///< innermost first
   /// The names and values of named task-locals, innermost first.
