@@ -130,7 +130,7 @@ void watched_run::end_here(const task_context& task, bool has_ended,
                            scheduler_record& record) noexcept {
   const time_point end = now();
   const std::int64_t limit = long_turn.load(std::memory_order_relaxed);
-  // Only this thread writes depth_ and begin_. Values are printed by the program, so without the lock.
+  // Only this thread writes depth_ and begin_. The program prints the values, so without the lock.
   const duration lasted = end - begin_;
   const bool is_long = depth_ == 0 && lasted.count() >= limit;
   std::vector<std::pair<std::string, std::string>> values;

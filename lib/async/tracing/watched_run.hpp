@@ -71,9 +71,9 @@ class watched_run {
   /// Adds that of `record`, if it has one.
   static void keep_report(const scheduler_record& record) noexcept;
 
-  /// Calls f(report) with the last run that has lasted for `threshold` at least, unless its number
-  /// is `known_end`, and with the run in progress if it lasts for `threshold`, or for `again` if its
-  /// number is `known`.
+  /// Calls f(report) with the last run that has lasted for `threshold`, unless its number is
+  /// `known_end`, and with the run in progress if it has lasted for `threshold`, or for `again` if
+  /// its number is `known`.
   /// Errors: std::bad_alloc; those of f.
   template <class F>
   void each_long(duration threshold, std::uint64_t known_end, std::uint64_t known, duration again,
@@ -94,8 +94,8 @@ class watched_run {
     duration lasted{};
     pid_t thread = 0;
   };
-  /// Returns the task that runs on the scheduler of `record`, if it is watched. The caller keeps the
-  /// scheduler alive. Errors: std::bad_alloc.
+  /// Returns the task that runs on the scheduler of `record`, if it is watched. The caller keeps
+  /// the scheduler alive. Errors: std::bad_alloc.
   [[nodiscard]] static std::optional<running> find_running(const scheduler_record& record);
 
  private:
