@@ -2,8 +2,11 @@
 
 // The trace and the task of a line in a log of spdlog.
 
+#include <exception>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include <leat/async.hpp>
 #include <spdlog/pattern_formatter.h>
@@ -21,7 +24,7 @@ class task_flag : public spdlog::custom_flag_formatter {
     const trace_context* const trace = current_trace.get();
     const leat::task_context* const task = leat::scheduler::current_task();
     add(trace ? "trace=" + trace->trace_id : "-");
-    if (task && !task->name().empty()) add(" task=" + std::string(task->name()));
+    if (task && !name_of(*task).empty()) add(" task=" + std::string(name_of(*task)));
   }
   [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override {
     return std::make_unique<task_flag>();
@@ -34,3 +37,16 @@ inline void set_log_pattern() {
   spdlog::set_formatter(std::move(formatter));
 }
 //! [/flag]
+
+//! [errors]
+// Awaits `body`, and logs the exception with which it ends while the trace is still set.
+template <class T>
+leat::task<T> log_errors(leat::task<T> body) {
+  try {
+    co_return co_await std::move(body);
+  } catch (const std::exception& e) {
+    spdlog::error("{}", e.what());
+    throw;
+  }
+}
+//! [/errors]

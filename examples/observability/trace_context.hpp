@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -18,9 +19,14 @@ struct trace_context {
   std::string trace_id;  // 32 hexadecimal digits
   std::string span_id;   // 16 of them: the span in progress
   bool is_sampled = true;
+
+  // For dumps and traces.
+  friend std::ostream& operator<<(std::ostream& out, const trace_context& c) {
+    return out << c.trace_id;
+  }
 };
 
-inline constinit leat::task_local<trace_context> current_trace;
+inline constinit leat::task_local<trace_context> current_trace("trace");
 //! [/context]
 
 // At most 32 digits. The kernel's generator makes them unique among all processes.
@@ -60,8 +66,12 @@ inline std::optional<trace_context> parse_traceparent(std::string_view text) {
   return trace_context{std::string(trace), std::string(span), is_sampled};
 }
 
-// For a request to another service.
 inline std::string format_traceparent(const trace_context& c) {
   return "00-" + c.trace_id + "-" + c.span_id + (c.is_sampled ? "-01" : "-00");
 }
 //! [/parse]
+
+// The name that the program gave to a task, or an empty text: with_task_group() names its body.
+inline std::string_view name_of(const leat::task_context& task) {
+  return task.name() == "body" ? "" : task.name();
+}

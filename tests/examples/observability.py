@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
-"""Runs examples/observability: checks its spans as OTLP JSON, its logs, its metrics and the report of the
-watchdog.
+"""Runs examples/observability: checks its spans as OTLP JSON, its logs, its metrics, its dumps and the report of
+the watchdog.
 
 usage: observability.py SERVICE
 """
 
+import fcntl
 import json
+import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import urllib.error
+import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'oracle'))
 import prometheus_text
@@ -26,13 +31,26 @@ FUTURE = f'cc-{TRACE}-{SPAN}-09-more'
 UNSAMPLED = f'00-{TRACE}-{SPAN}-00'
 
 
-def run(program, *headers):
+def start(program, path, requests):
+    return subprocess.Popen([program, path, *requests], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finish(service):
+    """Returns the metrics and the log of a service that ends in time."""
+    out, log = service.communicate(timeout=60)
+    assert service.returncode == 0, (service.returncode, log)
+    return out, log
+
+
+def run(program, *headers, item='book'):
     """Returns the spans, the log and the metrics of requests with these headers."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / 'spans.jsonl'
-        done = subprocess.run([program, path, *headers], capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stderr
-        return [span_of(line) for line in path.read_text().splitlines()], done.stderr, done.stdout
+        path.write_text('of an earlier run\n')
+        metrics, log = finish(start(program, path, [f'{item}={header}' for header in headers]))
+        first, *lines = path.read_text().splitlines()
+        assert first == 'of an earlier run', first
+        return [span_of(line) for line in lines], log, metrics
 
 
 def only(items):
@@ -59,7 +77,7 @@ def span_of(line):
     start, end = (span[member] for member in ('startTimeUnixNano', 'endTimeUnixNano'))
     assert isinstance(start, str) and isinstance(end, str)  # 64-bit numbers are strings
     assert 1e18 < int(start) <= int(end), span
-    assert span['kind'] in (1, 2)
+    assert span['kind'] in (1, 2, 3)
     return span
 
 
@@ -68,37 +86,86 @@ def check_request(spans, parent, log):
     root = only([s for s in spans if s['kind'] == 2])
     assert root['name'] == 'GET /item' and root.get('parentSpanId') == parent, root
     children = {s['name']: s for s in spans if s is not root}
-    assert set(children) == {'load stock', 'load price', 'render'} and len(spans) == 4, spans
+    assert set(children) == {'load stock', 'load price', 'render', 'GET /price'} and len(spans) == 5, spans
+    call = children['GET /price']
+    assert {name for name, s in children.items() if s['kind'] == 3} == {'GET /price'}, spans
     for child in children.values():
-        assert child['parentSpanId'] == root['spanId'] and child['traceId'] == root['traceId'], (root, child)
-        assert int(root['startTimeUnixNano']) <= int(child['startTimeUnixNano'])
-        assert int(child['endTimeUnixNano']) <= int(root['endTimeUnixNano'])
-    assert len({s['spanId'] for s in spans}) == 4
-    for name in ('stock', 'price'):
-        assert f'[trace={root["traceId"]} task=load {name}] loads {name}\n' in log, log
-    assert f'traceparent 00-{root["traceId"]}-{root["spanId"]}-01\n' in log, log
-    return root['traceId']
+        above = children['load price'] if child is call else root
+        assert child['parentSpanId'] == above['spanId'] and child['traceId'] == root['traceId'], spans
+        assert int(above['startTimeUnixNano']) <= int(child['startTimeUnixNano'])
+        assert int(child['endTimeUnixNano']) <= int(above['endTimeUnixNano'])
+    assert len({s['spanId'] for s in spans}) == 5
+    trace = root['traceId']
+    assert f'[trace={trace} task=load stock] loads the stock\n' in log, log
+    assert f'[trace={trace} task=load price] sends traceparent 00-{trace}-{call["spanId"]}-01\n' in log, log
+    assert f'[trace={trace}] answers\n' in log, log
+    return trace
+
+
+def check_admin(program):
+    """Checks what the service answers while it serves requests."""
+    with start(program, '/dev/null', [f'book={VALID}'] * 20) as service:
+        address = f'http://127.0.0.1:{re.search("on port ([0-9]+)$", service.stderr.readline())[1]}'
+
+        def get(path):
+            with urllib.request.urlopen(address + path, timeout=10) as response:
+                return response.headers['Content-Type'], response.read().decode()
+
+        kind, metrics = get('/metrics')
+        assert kind == 'text/plain; version=0.0.4; charset=utf-8' or kind.startswith('text/plain; version'), kind
+        assert prometheus_text.parse(metrics)['spans_dropped_total'][1][0][1] == 0
+        kind, dump = get('/dump')
+        assert kind == 'text/plain' and re.search(f"trace ?=?.*{TRACE}", dump), dump
+        try:
+            get('/metricsx')
+            raise AssertionError('an unknown path')
+        except urllib.error.HTTPError as e:
+            assert e.code == 404
+        service.send_signal(signal.SIGUSR1)
+        _, log = finish(service)
+    assert f'leat dump 1 of process {service.pid}' in log, log
+
+
+def check_pipe(program):
+    """Checks that a reader of the spans that stalls, or leaves, does not disturb the service."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / 'pipe'
+        os.mkfifo(path)
+        for stalls in (True, False):
+            reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+            fcntl.fcntl(reader, 1031, 4096)  # F_SETPIPE_SZ
+            with start(program, path, [f'book={VALID}'] * 5) as service:
+                service.stderr.readline()  # it has opened the pipe
+                if not stalls:
+                    os.close(reader)
+                _, log = finish(service)
+            if stalls:
+                os.close(reader)
+            lost = re.search(r' error \[-\] (\d+) spans are lost\n', log)
+            assert lost and 0 < int(lost[1]) < 25 + (not stalls), log
 
 
 def main():
     program, = sys.argv[1:]
     spans, log, metrics = run(program, VALID)
     assert check_request(spans, SPAN, log) == TRACE
-    report = re.search(r"task 'render' has held its loop for (\d+) ms \(scheduler \d+, thread \d+\)\n"
-                       r'  since yield at service\.cpp:\d+ in render\n', log)
+    report = re.search(r"task 'render' has held its loop for (\d+) ms \(scheduler \d+, thread \d+\);"
+                       r' +since yield at service\.cpp:\d+ in render;', log)
     assert report and int(report[1]) >= 20, log
     assert re.search(r"task 'render' held its loop for \d+ ms, until yield at service\.cpp:\d+ in render", log), log
 
     lines = log.splitlines()
-    assert '' not in lines, log  # a report is not followed by an empty line
-    assert all(re.match(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d |  ', line) for line in lines), log
+    # A report is a single line, too.
+    assert all(re.match(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d ', line) for line in lines), log
 
     families = prometheus_text.parse(metrics)
     queues = {labels['queue']: value for labels, value in families['leat_queue_pushed_items_total'][1]}
     assert queues['requests'] == 1, queues
-    assert only(families['leat_scheduler_tasks'][1])[1] == 1
-    assert only(families['leat_scheduler_long_turns_total'][1])[1] >= 1
-    assert only(families['leat_scheduler_longest_turn_seconds'][1])[1] >= 0.06
+    assert only(families['spans_dropped_total'][1])[1] == 0
+    schedulers = {name: [value for _, value in families[f'leat_scheduler_{name}'][1]]
+                  for name in ('tasks', 'long_turns_total', 'longest_turn_seconds')}
+    assert len(schedulers['tasks']) == 2 and max(schedulers['longest_turn_seconds']) >= 0.06, schedulers
+    assert max(schedulers['long_turns_total']) >= 1, schedulers
 
     spans, log, _ = run(program, FUTURE)
     assert check_request(spans, SPAN, log) == TRACE
@@ -110,9 +177,15 @@ def main():
     assert len(traces) == len(INVALID) and TRACE not in traces, spans
     for trace in traces:
         check_request([s for s in spans if s['traceId'] == trace], None, log)
+    # An exception is the status of the span, and its line in the log has the trace.
+    spans, log, _ = run(program, VALID, item='pen')
+    assert only(spans)['status'] == {'code': 2, 'message': "no item 'pen'"}, spans
+    assert f" error [trace={TRACE}] no item 'pen'\n" in log, log
     # Spans that cannot be written do not disturb the service, which reports them.
-    done = subprocess.run([program, '/dev/full', VALID], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0 and ' error [-] 4 spans are lost\n' in done.stderr, done.stderr
+    _, log = finish(start(program, '/dev/full', [f'book={VALID}']))
+    assert ' error [-] 5 spans are lost\n' in log, log
+    check_pipe(program)
+    check_admin(program)
     print(f'{len(INVALID)} invalid headers began traces of their own')
 
 
