@@ -15,7 +15,6 @@
 #include <leat/async.hpp>
 #include <spdlog/spdlog.h>
 
-//! [admin]
 using admin_socket = leat::use_task_t::as_default_on_t<asio::ip::tcp::socket>;
 using admin_acceptor = leat::use_task_t::as_default_on_t<asio::ip::tcp::acceptor>;
 
@@ -39,6 +38,7 @@ inline leat::task<> answer_admin(admin_socket& client, std::function<std::string
   co_await asio::async_write(client, asio::buffer(response));
 }
 
+//! [admin]
 // Serves one client at a time until a stop request. The functions block this thread, which has no
 // other tasks, and not the loop of the application.
 inline leat::task<> serve_admin(admin_acceptor acceptor, std::function<std::string()> metrics) {

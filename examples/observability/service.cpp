@@ -114,13 +114,14 @@ leat::task<> run(span_exporter& exporter, leat::scheduler& admin_thread,
 //! [main]
 void warn(const leat::long_turn& turn) {
   std::string text = to_text(turn);
-  text.pop_back();                                    // spdlog ends the line
-  std::replace(text.begin(), text.end(), '\n', ';');  // a record is one line
+  text.pop_back();  // spdlog ends the line
+  // A record of several lines would have a time stamp only in the first one.
+  std::replace(text.begin(), text.end(), '\n', ';');
   spdlog::warn("{}", text);
 }
 
 int main(int argc, char** argv) {
-  // Before everything else: without it, SIGUSR1 would end the process.
+  // First, because SIGUSR1 ends a process that has no such object.
   const leat::dump_on_request on_signal({.signal = SIGUSR1});
   if (argc < 2) {
     std::cerr << "usage: service SPANS [ITEM=TRACEPARENT]...\n";

@@ -16,7 +16,6 @@
 #include <thread>
 #include <utility>
 
-//! [file]
 class span_file {
  public:
   static constexpr std::size_t max_lines = 10'000;  // about 4 MB
@@ -88,4 +87,3 @@ class span_file {
 
   const std::shared_ptr<state> state_;
 };
-//! [/file]

@@ -17,7 +17,6 @@
 #include "span_file.hpp"
 #include "trace_context.hpp"
 
-//! [hooks]
 // Each task that has a name and is spawned below a request is a span of its own. A span that cannot
 // be recorded or written is dropped, because the service must not fail for it.
 class span_exporter : public leat::task_hooks {
@@ -51,6 +50,7 @@ class span_exporter : public leat::task_hooks {
   [[nodiscard]] std::uint64_t dropped() const { return unrecorded_ + file_.dropped(); }
 
  private:
+  //! [hooks]
   void on_start(const leat::task_context& task) noexcept override try {
     const trace_context* const trace = current_trace.get(task);
     if (!trace || !trace->is_sampled) return;
