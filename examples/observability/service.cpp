@@ -59,7 +59,7 @@ leat::task<> render() {
 }
 
 leat::task<int> answer(span_exporter& exporter, std::string item) {
-  if (item != "book") throw std::runtime_error("no item '" + item + "'");
+  if (item != "book") throw std::runtime_error("no such item");
   leat::fifo_queue<int> results(2, "results");
   co_await leat::with_task_group([&](leat::task_group& parts) -> leat::task<> {
     parts.spawn(load_stock(results), "load stock");

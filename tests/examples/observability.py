@@ -179,8 +179,8 @@ def main():
         check_request([s for s in spans if s['traceId'] == trace], None, log)
     # An exception is the status of the span, and its line in the log has the trace.
     spans, log, _ = run(program, VALID, item='pen')
-    assert only(spans)['status'] == {'code': 2, 'message': "no item 'pen'"}, spans
-    assert f" error [trace={TRACE}] no item 'pen'\n" in log, log
+    assert only(spans)['status'] == {'code': 2, 'message': 'no such item'}, spans
+    assert f" error [trace={TRACE}] no such item\n" in log, log
     # Spans that cannot be written do not disturb the service, which reports them.
     _, log = finish(start(program, '/dev/full', [f'book={VALID}']))
     assert ' error [-] 5 spans are lost\n' in log, log
