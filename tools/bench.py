@@ -176,6 +176,8 @@ comparisons = [
               count=2_000 if options.tiny else 50_000, parts=PERCENTILES) for n in (1, 1_000)),
     *(compare('asio/' + w, 'leat_asio_bench', 'asio_operation_peer', *['epoll_peer'] * w.startswith('echo'),
               count=items // 10) for w in ('timer', 'socket-pair', 'echo-1', 'echo-50', 'echo-1000')),
+    *(compare('http/' + w, 'leat_http_bench', 'asio_http_peer', *['asio_http_peer/or'] * (w == 'get-limits'),
+              count=items // 30) for w in ('get', 'get-limits')),
     *(tfrecord(f'hot-verified/{label}', n, 'tfrecord_peer', 'tfrecord_peer/plain')
       for label, n in record_sizes),
     *(tfrecord(f'hot-unverified/{label}', n, 'tfrecord_peer') for label, n in record_sizes),
@@ -244,7 +246,8 @@ def run(command):
 
 
 def measure(workload, commands, parts, known):
-    """Runs the commands alternately, prints their results, and returns the row of each workload."""
+    """Runs the commands alternately, prints their results, and returns the row of each workload. Returns nothing
+    if none of the programs is built."""
     results = [[] for _ in commands]
     for _ in range(runs):
         for result, command in zip(results, commands):
@@ -252,6 +255,8 @@ def measure(workload, commands, parts, known):
             if got:
                 result.append(got)
     usual_goal = [bench_ratios.goal_of] if re.search(bench_ratios.TRACKED, workload) else []
+    if not any(results):
+        return {}
     rows = {}
     for at, part in enumerate(parts):
         subjects = [(command[0], [r[at] for r in result]) for command, result in zip(commands, results)]

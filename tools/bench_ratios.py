@@ -13,7 +13,7 @@ import subprocess
 import bench_table
 
 RECORD = pathlib.Path(__file__).resolve().parent.parent / 'benches' / 'ratios.json'
-GROUPS = ('queue', 'task', 'sync', 'latency', 'asio')  # the first parts of the names of the tracked workloads
+GROUPS = ('queue', 'task', 'sync', 'latency', 'asio', 'http')  # the first parts of the names of the tracked workloads
 TRACKED = f'^({"|".join(GROUPS)})/'
 UNSTEADY = '-p99.9'  # This percentile depends on few samples.
 NO_ROW = {'unit': '', 'medians': {'leat': 0}}
@@ -23,8 +23,8 @@ ALLOWED = 0.9  # A ratio may be this part of the recorded one.
 LIMITS = ('bare coroutines', 'empty promise', 'epoll', 'two threads that spin', 'std::mutex', 'std::mutex, one thread',
           'libcoro generator')
 # The Debian packages of peers, by the first words of their subjects.
-PACKAGES = {'Asio': 'libasio-dev', 'asio::': 'libasio-dev', 'Boost.Fiber': 'libboost-fiber1.81-dev',
-            'oneTBB': 'libtbb-dev', 'moodycamel': 'libconcurrentqueue-dev', 'Tokio': 'librust-tokio-dev'}
+PACKAGES = {'Asio': 'libasio-dev', 'asio::': 'libasio-dev', 'boost::asio::': 'libboost1.81-dev',
+            'Boost.Fiber': 'libboost-fiber1.81-dev', 'oneTBB': 'libtbb-dev', 'moodycamel': 'libconcurrentqueue-dev', 'Tokio': 'librust-tokio-dev'}
 
 
 def kind_of_peer(subject):
@@ -126,11 +126,13 @@ def rounded(value):
 
 
 def record(measured, versions, runs):
-    """Stores the rows that have peers, and the versions, for this kind of machine. Other rows stay as they
-    are."""
+    """Stores the rows that have peers, and the versions of these peers, for this kind of machine. Other rows stay as
+    they are."""
     everything = load()
     machine = everything['machines'].setdefault(machine_kind(), {'versions': {}, 'rows': {}})
-    machine['versions'].update(versions)
+    subjects = {subject for row in measured.values() for subject in row['medians']}
+    machine['versions'].update({name: version for name, version in versions.items()
+                                if any(subject.startswith(name) for subject in subjects)})
     for workload, row in measured.items():
         if 'leat' not in row['medians'] or len(row['medians']) == 1:
             continue
@@ -141,8 +143,9 @@ def record(measured, versions, runs):
 
 
 def table(machines, group):
-    """Returns the lines of the table of the workloads that begin with `group`. Each kind of machine has a
-    column, because times of two machines cannot be compared, but ratios can."""
+    """Returns the lines of the table of the workloads that begin with `group`. Each kind of machine that has rows of
+    them has a column, because times of two machines cannot be compared, but ratios can."""
+    machines = {kind: m for kind, m in machines.items() if any(w.startswith(group + '/') for w in m['rows'])}
     head = ['workload', 'peer', 'version', *(f'ratio on {kind}' for kind in machines)]
     lines = [f'| {" | ".join(head)} |', '|---' * len(head) + '|']
     workloads = dict.fromkeys(w for m in machines.values() for w in m['rows'] if w.startswith(group + '/'))

@@ -10,9 +10,9 @@ usage: instructions.py BUILD RECORD            compares leat with the record
                                                instructions and versions
 
 BUILD is a release build with benches. RECORD is a JSON file with the instructions per item of each
-workload, for each compiler; with --peers, of each peer in the workload. Fails if a workload differs from
+workload, for each compiler and Asio; with --peers, of each peer in the workload. Fails if a workload differs from
 its record by more than 2 % in either direction. Exits with status 77 if valgrind is not installed or if
-there is no record for the compiler.
+there is no record for the compiler and the Asio.
 """
 
 import concurrent.futures
@@ -46,6 +46,7 @@ workloads = {
                         'sync/event/wake-100', 'sync/broadcast-10', 'sync/broadcast-10/waiting', 'sync/watch',
                         'sync/watch-10/waiting'],
     'leat_asio_bench': ['asio/timer', 'asio/socket-pair', 'asio/echo-1', 'asio/echo-50'],
+    'leat_http_bench': ['http/get', 'http/get-limits'],  # in a build with Boost.Asio
 }
 # Workloads that read a file: the program, the kind of file, and the parameters of bench_data. Worker
 # threads read the files, because callgrind supports threads better than io_uring.
@@ -76,6 +77,8 @@ peers = {
     'tokio_sync_peer': ['sync/mutex', 'sync/mutex/2-threads', 'sync/semaphore', *turns, 'sync/event/wake-100',
                         'sync/broadcast-10', 'sync/broadcast-10/waiting', 'sync/watch', 'sync/watch-10/waiting'],
     'std_mutex_sync_peer': ['sync/mutex', 'sync/mutex/2-threads', 'sync/broadcast-10', 'sync/watch'],
+    'asio_operation_peer': ['asio/timer', 'asio/socket-pair', 'asio/echo-1', 'asio/echo-50'],
+    'asio_http_peer': ['http/get', 'http/get-limits'],
     'bare_sync_peer': ['sync/hand-over-2', 'sync/hand-over-100', 'sync/event/wake-100'],
 }
 
@@ -87,6 +90,13 @@ def compiler():
     done = subprocess.run([program, '-dumpversion'], capture_output=True, text=True, check=True)
     name = re.sub(r'-\d+$', '', pathlib.Path(program).name)
     return f"{name} {done.stdout.split('.')[0].strip()}"
+
+
+def kind():
+    """Returns the compiler and, if it is Boost's, the Asio: the name of the build in the record."""
+    options = json.loads((build / 'meson-info' / 'intro-buildoptions.json').read_text())
+    asio = next(option['value'] for option in options if option['name'] == 'asio')
+    return compiler() + (', Boost.Asio' if asio == 'boost' else '')
 
 
 # Each program keeps to a processor of its own, as many at a time as there are processors.
@@ -200,24 +210,25 @@ if options[:1] == ['--peers']:
     count_peers()
     sys.exit()
 recorded = json.loads(record.read_text()) if record.exists() else {}
-if not write and compiler() not in recorded:
-    print(f"the record has {', '.join(recorded)}, but the build is from {compiler()}: skipped")
+if not write and kind() not in recorded:
+    print(f"the record has {'; '.join(recorded)}, but the build is {kind()}: skipped")
     sys.exit(SKIPPED)
 counts = {}
 bad = 0
-counted = [(name, per_item, program, name) for program, names in workloads.items() for name in names]
+counted = [(name, per_item, program, name) for program, names in workloads.items()
+           if (build / 'benches' / program).exists() for name in names]
 counted += [(name, per_record, name, *of) for name, of in readings.items()]
 for name, count in count_all(counted):
     counts[name] = count
     if write:
         print(f'{name}: {count}', flush=True)
         continue
-    was = recorded[compiler()].get(name)
+    was = recorded[kind()].get(name)
     good = was is not None and abs(count - was) <= TOLERANCE * was
     print(f'{name}: {count}, recorded {was}{"" if good else ": DIFFERS"}', flush=True)
     bad += not good
 if write:
-    record.write_text(json.dumps({**recorded, compiler(): counts}, indent=2) + '\n')
+    record.write_text(json.dumps({**recorded, kind(): counts}, indent=2) + '\n')
 if bad:
     print('If the change is intended, write a new record with ./dev bench --instructions.')
 sys.exit(1 if bad else 0)

@@ -3,7 +3,7 @@
 // http/get            without time limits
 // http/get-limits     a timer for the connection, which each read and write of the server sets
 //                     again, and whose handler closes the socket
-// http/get-limits-or  the operator || of each read and write with a timer
+// http/get-limits/or  the operator || of each read and write with a timer
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
@@ -75,7 +75,7 @@ struct asio_library {
       asio::co_spawn(io, serve(server, count), asio::detached);
     } else if (r.workload == "http/get-limits") {
       asio::co_spawn(io, serve_with_timer(server, count), asio::detached);
-    } else if (r.workload == "http/get-limits-or") {
+    } else if (r.workload == "http/get-limits/or") {
       asio::co_spawn(io, serve_with_or(server, count), asio::detached);
     } else {
       unknown(r);
@@ -86,4 +86,9 @@ struct asio_library {
 
 }  // namespace
 
-int main(int argc, char** argv) { return run_http<asio_library>(argc, argv, "asio::awaitable"); }
+int main(int argc, char** argv) {
+  const bool is_or = parse(argc, argv).workload.ends_with("/or");
+  return run_http<asio_library>(
+      argc, argv,
+      is_or ? "boost::asio::awaitable, a timer per operation" : "boost::asio::awaitable");
+}

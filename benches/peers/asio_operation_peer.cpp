@@ -12,8 +12,14 @@ struct asio_library {
   }
 };
 
+#if defined(LEAT_ASIO_BOOST)
+constexpr const char* subject = "boost::asio::awaitable";
+#else
+constexpr const char* subject = "asio::awaitable";
+#endif
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::asio_loops<asio_library>::main(argc, argv, "asio::awaitable");
+  return bench::asio_loops<asio_library>::main(argc, argv, subject);
 }
