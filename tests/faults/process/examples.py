@@ -106,7 +106,7 @@ def commands(folder, databases):
     yield 'embed_epoll', []
     yield 'embed_glib', []
     yield 'embed_libuv', [f'{folder}/in/0.txt']
-    yield 'observability', [f'{folder}/RUN.spans', '']
+    yield 'observability', [f'{folder}/RUN.spans', 'book=']
     yield 'sqlite', []
     for name, server in databases.items():
         yield name, [server.address, '1']
