@@ -12,7 +12,6 @@
 
 #include <asio/awaitable.hpp>
 #include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
 #include <asio/use_awaitable.hpp>
@@ -84,6 +83,9 @@ int main() {
   static_cast<void>(leat::get_scheduler(io));  // before a coroutine awaits leat
   asio::post(io, [&] { print(replies); });     // starts the coroutine in a handler
   //! [/handler]
-  asio::co_spawn(io, serve(urgent, normal, replies), asio::detached);
+  // An error of serve() ends the program: asio::detached would hide it, and print() would wait.
+  asio::co_spawn(io, serve(urgent, normal, replies), [](const std::exception_ptr& error) {
+    if (error) std::rethrow_exception(error);
+  });
   io.run();
 }
