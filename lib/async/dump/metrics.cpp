@@ -8,6 +8,7 @@
 
 #include "async/dump/dump_collector.hpp"
 #include "async/dump/internal/metric_sample.hpp"
+#include "async/internal/watched_run.hpp"
 #include "async/scheduler/scheduler_records.hpp"
 
 namespace LEAT {
@@ -43,8 +44,10 @@ constexpr scheduler_metric of_schedulers[] = {
 
 void append_schedulers(std::string& text) {
   std::vector<std::pair<std::size_t, scheduler_counts>> all;
-  scheduler_records::each_counts(
-      [&](std::size_t number, const scheduler_counts& c) { all.emplace_back(number, c); });
+  scheduler_records::each_counts([&](const scheduler_record& record, scheduler_counts counts) {
+    watched_run::add_times(record, counts);
+    all.emplace_back(record.number(), counts);
+  });
   for (const scheduler_metric& m : of_schedulers) {
     std::string samples;
     for (const auto& [number, counts] : all) {

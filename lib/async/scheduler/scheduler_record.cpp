@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "async/scheduler/scheduler_records.hpp"
-#include "async/tracing/watched_run.hpp"
 #include "base/internal/held_during_fork.hpp"
 #include "base/internal/never_destroyed.hpp"
 
@@ -41,9 +40,13 @@ void scheduler_records::add(scheduler_record& record) {
 
 void scheduler_records::vacate(const scheduler_record& record) noexcept {
   slot& own = slots()[record.number_];
-  own.ended = sum(own);
-  own.ended.tasks = 0;
-  own.ended.turn = {};
+  scheduler_counts counts = sum(own);
+  counts.tasks = 0;
+  counts.busy += std::chrono::nanoseconds(record.busy_);
+  counts.longest_turn =
+      std::max<duration>(counts.longest_turn, std::chrono::nanoseconds(record.longest_));
+  counts.long_turns += record.long_turns_;
+  own.ended = counts;
   own.living = nullptr;
 }
 
@@ -52,7 +55,6 @@ scheduler_counts scheduler_records::sum(const slot& s) noexcept {
   counts.turns += read_counter(s.living->turns_);
   counts.all_tasks += read_counter(s.living->all_tasks_);
   counts.tasks += read_counter(s.living->tasks_);
-  watched_run::add_times(*s.living, counts);
   return counts;
 }
 

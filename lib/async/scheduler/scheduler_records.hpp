@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "leat/async/scheduler/detail/scheduler_record.hpp"
@@ -28,13 +29,13 @@ class scheduler_records {
   static void add(scheduler_record& record);
   static void remove(const scheduler_record& record) noexcept;
 
-  /// Calls f(number, counts) for each living scheduler.
+  /// Calls f(record, counts) for each living scheduler. The counts lack the times of the record.
   template <class F>
   static void each_counts(F f) {
     const std::lock_guard lock(mutex());
     const std::vector<slot>& all = slots();
     for (std::size_t n = 0; n < all.size(); ++n) {
-      if (all[n].living) f(n, sum(all[n]));
+      if (all[n].living) f(std::as_const(*all[n].living), sum(all[n]));
     }
   }
 

@@ -6,8 +6,8 @@
 #include <new>
 #include <utility>
 
+#include "async/internal/watched_run.hpp"
 #include "async/tracing/installed_hooks.hpp"
-#include "async/tracing/watched_run.hpp"
 #include "base/internal/held_during_fork.hpp"
 #include "base/internal/never_destroyed.hpp"
 #include "leat/async/scheduler/scheduler.hpp"

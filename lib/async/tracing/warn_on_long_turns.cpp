@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "async/dump/all_signals_blocked.hpp"
+#include "async/internal/watched_run.hpp"
 #include "async/scheduler/scheduler_records.hpp"
-#include "async/tracing/watched_run.hpp"
 #include "base/internal/fork_generation.hpp"
 #include "base/internal/held_during_fork.hpp"
 #include "base/internal/never_destroyed.hpp"

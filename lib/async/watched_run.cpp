@@ -1,4 +1,4 @@
-#include "async/tracing/watched_run.hpp"
+#include "async/internal/watched_run.hpp"
 
 #include <algorithm>
 #include <chrono>
