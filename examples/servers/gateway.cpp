@@ -138,7 +138,8 @@ leat::task<> own(gateway& g, tcp::socket socket, std::string name) try {
   if (g.draining.stop_requested() || g.log_lines.try_acquire())
     std::cerr << name << ": " << e.what() << '\n';
 } catch (...) {
-  std::cerr << name << ": an exception of an unknown type\n";
+  if (g.draining.stop_requested() || g.log_lines.try_acquire())
+    std::cerr << name << ": an exception of an unknown type\n";
 }
 
 asio::awaitable<void> accept(gateway& g) {

@@ -61,7 +61,8 @@ leat::task<> serve(tcp::socket client, std::string name, settings s, connection_
 } catch (const std::exception& e) {  // ends this connection only
   if (log.draining || log.lines.try_acquire()) std::cerr << name << ": " << e.what() << std::endl;
 } catch (...) {
-  std::cerr << name << ": an exception of an unknown type" << std::endl;
+  if (log.draining || log.lines.try_acquire())
+    std::cerr << name << ": an exception of an unknown type" << std::endl;
 }
 //! [/connection]
 

@@ -166,18 +166,14 @@ void watched_run::add_times(const scheduler_record& record, scheduler_counts& co
   watched_run* const run = of(record);
   if (!run) return;
   const std::lock_guard lock(run->mutex_);
-  duration longest(std::chrono::nanoseconds(record.longest_));
-  counts.busy += std::chrono::nanoseconds(record.busy_);
-  counts.long_turns += record.long_turns_;
-  if (run->task_) {
-    const time_point time = now();
-    counts.turn = time - run->turn_begin_;
-    counts.busy += time - run->begin_;
-    longest = std::max(longest, counts.turn);
-    const bool is_long = counts.turn.count() >= long_turn.load(std::memory_order_relaxed);
-    if (is_long && !run->is_turn_counted_) ++counts.long_turns;
-  }
-  counts.longest_turn = std::max(counts.longest_turn, longest);
+  scheduler_records::add_times(record, counts);
+  if (!run->task_) return;
+  const time_point time = now();
+  counts.turn = time - run->turn_begin_;
+  counts.busy += time - run->begin_;
+  counts.longest_turn = std::max(counts.longest_turn, counts.turn);
+  const bool is_long = counts.turn.count() >= long_turn.load(std::memory_order_relaxed);
+  if (is_long && !run->is_turn_counted_) ++counts.long_turns;
 }
 
 std::optional<watched_run::running> watched_run::find_running(const scheduler_record& record) {

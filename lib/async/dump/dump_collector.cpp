@@ -299,7 +299,7 @@ std::vector<scope_state> dump_collector::make_scope_states(std::uint64_t only,
     count_unresponsive(c.get_scheduler());
     task_state& task = find(all, s.number())->tasks.emplace_back(static_info(c));
     if (const auto running = watched_run::find_running(c.get_scheduler().record())) {
-      task.held_by = "task '" + running->name + "' has held its loop for " +
+      task.held_by = task_text(running->name) + " has held its loop for " +
                      text_in_seconds(running->lasted) + " (thread " +
                      std::to_string(running->thread) + ")";
     }

@@ -56,9 +56,19 @@ std::string limit_text(const limit_end& end) {
   return " (" + what + " at " + to_text(end.where) + ")";
 }
 
+namespace {
+
+constexpr std::string_view prefix_of_unnamed_tasks = "task spawned at ";
+
+}  // namespace
+
 std::string name_of(const task_context& task) {
   if (!task.name().empty()) return std::string(task.name());
-  return "task spawned at " + to_text(task.spawned_at());
+  return std::string(prefix_of_unnamed_tasks) + to_text(task.spawned_at());
+}
+
+std::string task_text(const std::string& name) {
+  return name.starts_with(prefix_of_unnamed_tasks) ? name : "task '" + name + "'";
 }
 
 std::string wait_text(std::string_view verb, std::string_view words) {

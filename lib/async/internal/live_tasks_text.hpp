@@ -21,6 +21,9 @@ namespace detail {
 /// The name of a task, or the source location of its spawn.
 [[nodiscard]] std::string name_of(const task_context& task);
 
+/// "task 'parse'" for the name of a task, as name_of() returns it, or "task spawned at ...".
+[[nodiscard]] std::string task_text(const std::string& name);
+
 /// "2 tasks have not ended" and the dump, for the thread that drives these schedulers, between two
 /// of their turns: their state is read directly, not queried.
 [[nodiscard]] std::string describe_live_tasks(std::size_t live_tasks,

@@ -40,14 +40,18 @@ void scheduler_records::add(scheduler_record& record) {
 
 void scheduler_records::vacate(const scheduler_record& record) noexcept {
   slot& own = slots()[record.number_];
-  scheduler_counts counts = sum(own);
-  counts.tasks = 0;
+  own.ended = sum(own);
+  add_times(record, own.ended);
+  own.ended.tasks = 0;
+  own.living = nullptr;
+}
+
+void scheduler_records::add_times(const scheduler_record& record,
+                                  scheduler_counts& counts) noexcept {
   counts.busy += std::chrono::nanoseconds(record.busy_);
   counts.longest_turn =
       std::max<duration>(counts.longest_turn, std::chrono::nanoseconds(record.longest_));
   counts.long_turns += record.long_turns_;
-  own.ended = counts;
-  own.living = nullptr;
 }
 
 scheduler_counts scheduler_records::sum(const slot& s) noexcept {

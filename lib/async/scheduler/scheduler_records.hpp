@@ -39,6 +39,10 @@ class scheduler_records {
     }
   }
 
+  /// Adds the times of the runs that have ended. Call it with the lock of the watched_run, or when
+  /// the scheduler runs no task.
+  static void add_times(const scheduler_record& record, scheduler_counts& counts) noexcept;
+
   /// Calls f(serial, number, run) for each living scheduler with a watched_run. Call it with the
   /// lock, which keeps the runs alive.
   template <class F>

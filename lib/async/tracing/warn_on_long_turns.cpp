@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "async/dump/all_signals_blocked.hpp"
+#include "async/internal/live_tasks_text.hpp"
 #include "async/internal/watched_run.hpp"
 #include "async/scheduler/scheduler_records.hpp"
 #include "base/internal/fork_generation.hpp"
@@ -21,6 +22,7 @@
 #include "base/internal/never_destroyed.hpp"
 #include "base/internal/standard_error.hpp"
 #include "base/internal/thread_not_started.hpp"
+#include "base/text/text_in_seconds.hpp"
 #include "leat/async/dump/dump.hpp"
 #include "leat/async/tracing/task_hooks.hpp"
 #include "leat/base/error.hpp"
@@ -30,10 +32,8 @@ namespace LEAT {
 namespace {
 
 std::string length_text(duration d) {
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
-  if (ms < 1000) return std::to_string(ms) + " ms";
-  const std::string thousandths = std::to_string(1000 + ms % 1000);
-  return std::to_string(ms / 1000) + "." + thousandths.substr(1) + " s";
+  if (d >= std::chrono::seconds(1)) return detail::text_in_seconds(d);
+  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(d).count()) + " ms";
 }
 
 std::string place_text(detail::watched_run::place p) {
@@ -70,7 +70,7 @@ void set_long_turn() noexcept {
 
 std::string to_text(const long_turn& turn) {
   std::string text = "leat: ";
-  text += turn.task.starts_with("task spawned at") ? turn.task : "task '" + turn.task + "'";
+  text += detail::task_text(turn.task);
   if (turn.has_ended) {
     text += " held its loop for " + length_text(turn.lasted) + ", until " + turn.until + "\n";
   } else {

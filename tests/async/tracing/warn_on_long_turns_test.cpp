@@ -288,6 +288,11 @@ TEST_CASE("warn_on_long_turns: the text names the task, its places and the omitt
   CHECK(to_text(turn) ==
         "leat: task 'parse' held its loop for 1.203 s, until the end of the task\n"
         "  with request 17\n");
+  turn.task = "task spawned at main.cpp:31 in run";
+  turn.values.clear();
+  CHECK(to_text(turn) ==
+        "leat: task spawned at main.cpp:31 in run held its loop for 1.203 s, until the end of the "
+        "task\n");
 }
 
 TEST_CASE("warn_on_long_turns: a run that the limit omits is reported while it still lasts",
