@@ -19,7 +19,9 @@ namespace warn_on_long_turns_test {
 using leat::long_turn;
 using leat::warn_on_long_turns;
 
-// Keeps the reports, and lets a task hold its loop until one has arrived.
+// Keeps the reports, and lets a task hold its loop until one has arrived. A busy machine may
+// interrupt any run for longer than a threshold; only the tasks that hold their loop on purpose wait
+// with yield(), and they are not called "innocent".
 class reports {
  public:
   [[nodiscard]] leat::long_turn_options options() {
@@ -35,8 +37,13 @@ class reports {
     return all_;
   }
 
+  bool keep_repeated = false;  // those of runs that still last
+
  private:
   void add(const long_turn& turn) {
+    if (turn.waited_at.empty() || !turn.waited_at[0].starts_with("yield at")) return;
+    if (turn.task == "innocent") return;
+    if (turn.was_reported && !turn.has_ended && !keep_repeated) return;
     const std::lock_guard lock(mutex_);
     all_.push_back(turn);
     arrived_.notify_all();
@@ -63,6 +70,7 @@ task<> hold_until_reported(reports& seen) {
   co_await leat::this_task::yield();
   seen.wait_for(1);
   co_await leat::this_task::yield();
+  seen.wait_for(2);  // if this run is long, its end would replace that of the run before
 }
 task<> hold_until(std::atomic<bool>& ends) {
   co_await leat::this_task::yield();
@@ -71,9 +79,8 @@ task<> hold_until(std::atomic<bool>& ends) {
 task<> await_holder(reports& seen) { co_await hold_until_reported(seen); }
 
 void check_reports(reports& seen) {
-  seen.wait_for(2);
   const std::vector<long_turn> all = seen.all();
-  REQUIRE(all.size() == 2);
+  REQUIRE(all.size() >= 2);
   CHECK(all[0].task == "guilty");
   CHECK_FALSE(all[0].has_ended);
   CHECK(all[0].until.empty());
@@ -88,6 +95,8 @@ void check_reports(reports& seen) {
   CHECK(all[1].has_ended);
   CHECK(all[1].lasted >= all[0].lasted);
   CHECK(matches(all[1].until, R"(yield at warn_on_long_turns_test\.cpp:\d+ in .*hold_.*)"));
+  // Later ones are of the run after it.
+  for (std::size_t i = 2; i < all.size(); ++i) CHECK(all[i].waited_at != all[0].waited_at);
 }
 
 LEAT_LOOP_TEST("warn_on_long_turns: reports a task that holds its loop, and its end") {
@@ -129,11 +138,11 @@ TEST_CASE("warn_on_long_turns: names the guilty task of a runtime, not another o
 
 TEST_CASE("warn_on_long_turns: does not report a loop that is idle or whose task waits",
           "[async]") {
-  reports seen;
-  const warn_on_long_turns watchdog(20ms, seen.options());
+  std::atomic<int> count = 0;
+  const warn_on_long_turns watchdog(300ms, {.on_report = [&](const long_turn&) { ++count; }});
   leat::runtime rt({.threads = 2});
-  rt.block_on([]() -> task<> { co_await leat::sleep_for(100ms); }());
-  CHECK(seen.all().empty());
+  rt.block_on([]() -> task<> { co_await leat::sleep_for(400ms); }());
+  CHECK(count == 0);
 }
 
 LEAT_TEST("warn_on_long_turns: does not watch simulated schedulers") {
@@ -241,7 +250,6 @@ TEST_CASE("warn_on_long_turns: each of two objects has its own threshold", "[asy
   const warn_on_long_turns first(2ms, shorter.options());
   const warn_on_long_turns second(1h, longer.options());
   leat::block_on(await_holder(shorter));
-  shorter.wait_for(2);
   CHECK(longer.all().empty());
 }
 
@@ -300,15 +308,17 @@ TEST_CASE("warn_on_long_turns: a run that the limit omits is reported while it s
   // The limit of a minute is 1 run, and the clock cannot be moved: the run in progress takes the
   // whole budget, its repetitions and its end are free, and the next run is omitted.
   reports seen;
+  seen.keep_repeated = true;
   leat::long_turn_options options = seen.options();
   options.reports_per_minute = 1;
-  const warn_on_long_turns watchdog(2ms, std::move(options));
-  leat::block_on([](reports& r) -> task<> {
+  std::optional<warn_on_long_turns> watchdog;
+  leat::block_on([](reports& r, auto& w, leat::long_turn_options o) -> task<> {
+    w.emplace(2ms, std::move(o));  // the run in progress is not watched
     co_await leat::this_task::yield();
     r.wait_for(2);  // the first report, and the one after 10 times as long
     co_await leat::this_task::yield();
-  }(seen));
-  seen.wait_for(3);
+    r.wait_for(3);
+  }(seen, watchdog, std::move(options)));
   const std::vector<long_turn> all = seen.all();
   CHECK_FALSE(all[0].was_reported);
   CHECK(all[1].was_reported);
@@ -325,7 +335,6 @@ TEST_CASE("warn_on_long_turns: the report of the end has the named task-locals",
   reports seen;
   const warn_on_long_turns watchdog(2ms, seen.options());
   leat::block_on(request.with(17, await_holder(seen)));
-  seen.wait_for(2);
   CHECK(seen.all()[0].values.empty());
   CHECK(seen.all()[1].values ==
         std::vector<std::pair<std::string, std::string>>{{"request", "17"}});
