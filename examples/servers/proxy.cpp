@@ -1,5 +1,5 @@
-/// A TCP proxy, as a model of a server: `proxy PORT [IDLE [DRAIN]]` forwards each connection to
-/// PORT of this machine.
+/// A TCP proxy, as a model of a server: `proxy TARGET [IDLE [DRAIN]]` forwards each connection to
+/// TARGET, such as `db:5432` or `unix:/run/jobs.sock`.
 ///
 /// A connection ends when both peers have sent their last byte, after an error, or after IDLE
 /// seconds without a byte in either direction. After SIGTERM or SIGINT, open connections may finish
@@ -9,16 +9,15 @@
 
 #include <iostream>
 
-#include <asio.hpp>
 #include <leat/leat.hpp>
+#include <leat/net.hpp>
 
 namespace {
 
 using namespace std::chrono_literals;
-using asio::ip::tcp;
 
 struct settings {
-  tcp::endpoint target;
+  leat::endpoint target;
   std::chrono::seconds idle, drain;
 };
 
@@ -30,34 +29,34 @@ struct connection_log {
 //! [copy]
 // Copies bytes until `from` ends, and then ends `to`. `active` is the time of the last transfer in
 // either direction.
-leat::task<> copy(tcp::socket& from, tcp::socket& to, leat::time_point& active, settings s) {
+leat::task<> copy(leat::connection& from, leat::connection& to, leat::time_point& active,
+                  std::chrono::seconds idle) {
   const leat::scheduler& clock = leat::this_task::get_scheduler();
   std::vector<char> bytes(16 * 1024);
   for (;;) {
-    const auto read = co_await leat::as_tuple(leat::with_deadline(
-        from.async_read_some(asio::buffer(bytes), leat::use_task), active + s.idle));
-    const auto& [ec, n] = read;
-    if (ec == asio::error::eof) break;
-    const bool is_late = ec == make_error_code(leat::errc::deadline_exceeded);
-    if (is_late && clock.now() < active + s.idle) continue;  // the other direction was active
-    if (ec) throw leat::failure(ec, "read");
+    const auto read = co_await leat::as_tuple(
+        leat::with_deadline(from.async_read_some_or_end(asio::buffer(bytes)), active + idle));
+    const bool is_late = read.error == make_error_code(leat::errc::deadline_exceeded);
+    if (is_late && clock.now() < active + idle) continue;  // the other direction was active
+    if (read.error) throw leat::failure(read.error, "read");
+    if (!read.value) break;
     active = clock.now();
-    co_await leat::with_timeout(asio::async_write(to, asio::buffer(bytes, n), leat::use_task),
-                                s.idle);
+    const auto some = asio::buffer(bytes, *read.value);
+    co_await leat::with_timeout(asio::async_write(to, some, leat::use_task), idle);
     active = clock.now();
   }
-  leat::asio_error_code ignored;  // the other direction reports a lost connection
-  to.shutdown(tcp::socket::shutdown_send, ignored);
+  static_cast<void>(to.shutdown_send());  // the other direction reports a lost connection
 }
 //! [/copy]
 
 //! [connection]
 // Clients cause most errors, so their number must not determine the number of log lines.
-leat::task<> serve(tcp::socket client, std::string name, settings s, connection_log& log) try {
-  tcp::socket server(client.get_executor());
-  co_await leat::with_timeout(server.async_connect(s.target, leat::use_task), s.idle);
+leat::task<> serve(leat::connection client, std::string name, const settings& s,
+                   connection_log& log) try {
+  leat::connection server = co_await leat::with_timeout(leat::connect(s.target), s.idle);
   leat::time_point active = leat::this_task::get_scheduler().now();
-  co_await leat::when_all(copy(client, server, active, s), copy(server, client, active, s));
+  co_await leat::when_all(copy(client, server, active, s.idle),
+                          copy(server, client, active, s.idle));
 } catch (const std::exception& e) {  // ends this connection only
   if (log.draining || log.lines.try_acquire()) std::cerr << name << ": " << e.what() << std::endl;
 } catch (...) {
@@ -67,22 +66,15 @@ leat::task<> serve(tcp::socket client, std::string name, settings s, connection_
 //! [/connection]
 
 //! [accept]
-leat::task<> accept_until_signal(tcp::acceptor acceptor, leat::coordinator& connections,
-                                 connection_log& log, settings s) {
+leat::task<> accept_until_signal(leat::listener listener, leat::coordinator& connections,
+                                 connection_log& log, const settings& s) {
   const auto accept = [&](leat::task_group& accepting) -> leat::task<> {
     const leat::stop_on_signal guard(accepting);  // before the port is printed
-    std::cout << "port " << acceptor.local_endpoint().port() << std::endl;
-    for (int number = 0;;) {
-      tcp::socket client(acceptor.get_executor());
-      const auto accepted = co_await leat::as_tuple(acceptor.async_accept(client, leat::use_task));
-      if (accepted.error) {               // such as too many open files
-        co_await leat::sleep_for(100ms);  // throws `cancelled` after a signal
-        if (log.lines.try_acquire())
-          std::cerr << "accept: " << accepted.error.message() << std::endl;
-      } else {
-        const std::string name = "connection " + std::to_string(++number);
-        connections.spawn(serve(std::move(client), name, s, log), name);
-      }
+    std::cout << "port " << listener.local().port() << std::endl;
+    for (int number = 1;; ++number) {
+      leat::connection client = co_await listener.accept();  // throws `cancelled` after a signal
+      const std::string name = "connection " + std::to_string(number);
+      connections.spawn(serve(std::move(client), name, s, log), name);
     }
   };
   co_await leat::with_task_group(accept, "accepting");  // returns normally after a signal
@@ -91,15 +83,14 @@ leat::task<> accept_until_signal(tcp::acceptor acceptor, leat::coordinator& conn
 //! [/accept]
 
 //! [drain]
-leat::task<int> run_proxy(settings s) {
-  const auto executor = leat::get_executor(leat::this_task::get_scheduler());
-  tcp::acceptor acceptor(executor, {asio::ip::address_v4::loopback(), 0});
+leat::task<int> run_proxy(const settings& s) {
+  leat::listener listener = co_await leat::listen("127.0.0.1:0");
   connection_log log;
   leat::coordinator connections("connections");
   auto drained =
       connections.join({.stop_after = s.drain, .stragglers = leat::straggler_policy::wait});
   co_await connections.stop_on_exception(
-      accept_until_signal(std::move(acceptor), connections, log, s));
+      accept_until_signal(std::move(listener), connections, log, s));
   co_await std::move(drained);
   co_return connections.should_stop() ? 1 : 0;  // 1: the drain has stopped connections
 }
@@ -107,13 +98,14 @@ leat::task<int> run_proxy(settings s) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   const auto number = [&](int i, int otherwise) {
     return argc > i ? std::atoi(argv[i]) : otherwise;
   };
-  const auto port = static_cast<asio::ip::port_type>(number(1, 0));
-  const settings s{{asio::ip::address_v4::loopback(), port},
-                   std::chrono::seconds(number(2, 60)),
+  const settings s{argc > 1 ? argv[1] : "", std::chrono::seconds(number(2, 60)),
                    std::chrono::seconds(number(3, 10))};
   return leat::run([&] { return run_proxy(s); }, {.signals = {}});
+} catch (const leat::failure& e) {
+  std::cerr << "proxy: " << e.what() << std::endl;
+  return 2;
 }

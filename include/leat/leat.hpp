@@ -1,8 +1,8 @@
 #pragma once
 
-// The headers of leat-runtime, leat-data and leat-train, except leat/sim.hpp, which is for tests.
-// leat/tensorflow.hpp includes leat-tensorflow. leat/<layer>.hpp includes one layer and compiles
-// faster.
+// The headers of leat-runtime, leat-data and leat-train, except leat/sim.hpp, which is for tests,
+// and leat/net.hpp. leat/tensorflow.hpp includes leat-tensorflow. leat/<layer>.hpp includes one
+// layer and compiles faster.
 
 #include "leat/async.hpp"
 #include "leat/base.hpp"

@@ -30,7 +30,7 @@ class Target:
 
 class Proxy(ServerProcess):
     def __init__(self, port, idle, drain, descriptors=None):
-        super().__init__(port, idle, drain, descriptors=descriptors, stderr=subprocess.PIPE)
+        super().__init__(f'127.0.0.1:{port}', idle, drain, descriptors=descriptors, stderr=subprocess.PIPE)
 
     def end(self, status, *lines):
         """Requires an exit status, and that standard error has these lines."""

@@ -81,6 +81,7 @@ embedded_scheduler::~embedded_scheduler() {
   const bool has_tasks = started_tasks() > 0;
   end_pinned_tasks();
   if (has_tasks) on_tasks_ended();
+  run_posted_items();  // what a service has posted last
 }
 
 embedded_scheduler::turn embedded_scheduler::run_ready(std::size_t max_items,

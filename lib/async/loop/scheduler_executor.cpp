@@ -1,6 +1,6 @@
 #include "leat/async/loop/scheduler_executor.hpp"
 
-#include "leat/async/loop/asio_scheduler.hpp"
+#include "leat/async/loop/internal/asio_context.hpp"
 #include "leat/base/asio.hpp"
 
 #include LEAT_ASIO(io_context.hpp)
@@ -9,7 +9,7 @@
 namespace LEAT {
 
 asio::execution_context& scheduler_executor::query(asio::execution::context_t) const noexcept {
-  if (asio::io_context* const io = get_io_context(*scheduler_)) return *io;
+  if (asio::io_context* const io = detail::find_asio_context(*scheduler_)) return *io;
   return asio::system_executor().context();
 }
 

@@ -20,8 +20,8 @@ using leat::long_turn;
 using leat::warn_on_long_turns;
 
 // Keeps the reports, and lets a task hold its loop until one has arrived. A busy machine may
-// interrupt any run for longer than a threshold; only the tasks that hold their loop on purpose wait
-// with yield(), and they are not called "innocent".
+// interrupt any run for longer than a threshold; only the tasks that hold their loop on purpose
+// wait with yield(), and they are not called "innocent".
 class reports {
  public:
   [[nodiscard]] leat::long_turn_options options() {

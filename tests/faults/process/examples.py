@@ -102,7 +102,7 @@ def commands(folder, databases):
     yield 'partial_read', []
     yield 'batch_server', ['100']
     yield 'gateway', ['500', '500']
-    yield 'proxy', [str(echo_server()), '1', '1']
+    yield 'proxy', [f'127.0.0.1:{echo_server()}', '1', '1']
     yield 'embed_epoll', []
     yield 'embed_glib', []
     yield 'embed_libuv', [f'{folder}/in/0.txt']

@@ -30,7 +30,7 @@ namespace LEAT {
 /// context, except between a post and the call of the function.
 ///
 /// Use it as the executor of an I/O object only with the scheduler of an io_context. A scheduler of
-/// another kind has no context of its own: query(context) returns the system context.
+/// another kind has no context before leat/net.hpp is used: query(context) returns the system's.
 ///
 /// Thread safety: thread-safe. Cost: a post takes one recycled block.
 class scheduler_executor {

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "leat/base/asio.hpp"
+
+namespace LEAT_NAMESPACE_OF_ASIO::ip {
+template <class InternetProtocol>
+class basic_endpoint;
+}  // namespace LEAT_NAMESPACE_OF_ASIO::ip
+
+namespace LEAT {
+
+/// Where a program listens or connects: a host name or an IP address with a port, or the path of a
+/// Unix socket.
+///
+/// | text | meaning |
+/// |---|---|
+/// | `db:5432` | a name, which connect() and listen() resolve |
+/// | `10.0.0.7:80`, `[::1]:80` | an IP address |
+/// | `*:80` | all addresses of this machine, IPv4 and IPv6; only to listen |
+/// | `unix:/run/jobs.sock`, `unix:@jobs` | a path; a name that is not in the file system |
+///
+/// Port 0 lets listen() choose a free port.
+///
+/// Thread safety: thread-compatible.
+class endpoint {
+ public:
+  /// Creates an endpoint that names nothing: that of a connection without an address.
+  endpoint() noexcept = default;
+  /// Parses a text. Errors: invalid_argument, with the text; std::bad_alloc.
+  endpoint(std::string_view text);
+  /// Parses a text.
+  endpoint(const std::string& text) : endpoint(std::string_view(text)) {}
+  /// Parses a text.
+  endpoint(const char* text) : endpoint(std::string_view(text)) {}
+  /// A name or an address, without brackets, and a port. Errors: as above.
+  endpoint(std::string_view host, std::uint16_t port);
+  /// Converts an endpoint of Asio. Errors: std::bad_alloc.
+  template <class Protocol>
+  explicit endpoint(const asio::ip::basic_endpoint<Protocol>& e)
+      : endpoint(e.address().to_string(), e.port()) {}
+
+  /// Returns the text, which the constructor accepts; "-" for an endpoint that names nothing.
+  /// Errors: std::bad_alloc.
+  [[nodiscard]] std::string text() const;
+
+  /// Returns the name or the address, without brackets: "*" for all addresses. Empty for a Unix
+  /// socket.
+  [[nodiscard]] std::string_view host() const noexcept {
+    return is_unix() ? "" : std::string_view(name_);
+  }
+  /// Returns the port, or 0 for a Unix socket.
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  /// Returns the path of a Unix socket; `@name` for a name that is not in the file system.
+  [[nodiscard]] std::string_view path() const noexcept {
+    return is_unix() ? std::string_view(name_) : "";
+  }
+
+  /// Returns true unless it names nothing.
+  [[nodiscard]] explicit operator bool() const noexcept { return kind_ != kind::none; }
+  /// Returns true for a Unix socket.
+  [[nodiscard]] bool is_unix() const noexcept { return kind_ == kind::unix_path; }
+  /// Returns true for an IP address, which need not be resolved.
+  [[nodiscard]] bool is_address() const noexcept {
+    return kind_ == kind::ipv4 || kind_ == kind::ipv6;
+  }
+  /// Returns true for an IPv6 address.
+  [[nodiscard]] bool is_ipv6() const noexcept { return kind_ == kind::ipv6; }
+  /// Returns true for `*`.
+  [[nodiscard]] bool is_any() const noexcept { return kind_ == kind::any; }
+
+  /// Compares the texts. A name differs from its address.
+  friend bool operator==(const endpoint&, const endpoint&) = default;
+  /// An order for containers.
+  friend std::strong_ordering operator<=>(const endpoint&, const endpoint&) = default;
+
+ private:
+  enum class kind : std::uint8_t { none, name, ipv4, ipv6, any, unix_path };
+
+  void set_host(std::string_view host, std::string_view text);
+
+  std::string name_;
+  std::uint16_t port_ = 0;
+  kind kind_ = kind::none;
+};
+
+}  // namespace LEAT
+
+/// For unordered containers.
+template <>
+struct std::hash<leat::endpoint> {
+  /// Returns the hash.
+  std::size_t operator()(const leat::endpoint& e) const noexcept {
+    return std::hash<std::string_view>()(e.is_unix() ? e.path() : e.host()) * 31 + e.port();
+  }
+};

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include "leat/async/operation/forms.hpp"
+#include "leat/async/task.hpp"
+#include "leat/net/connection.hpp"
+#include "leat/net/connection_options.hpp"
+#include "leat/net/detail/handler_with_default.hpp"
+#include "leat/net/detail/listener_state.hpp"
+#include "leat/net/endpoint.hpp"
+
+namespace LEAT {
+
+/// Accepts connections at an endpoint.
+///
+///     leat::listener l = co_await leat::listen("*:80");
+///     for (;;) {
+///       leat::connection c = co_await l.accept();
+///       group.spawn(serve(std::move(c)));
+///     }
+///
+/// Movable. A listener that was not created by listen() or adopt() accepts nothing.
+///
+/// Thread safety: accept() is thread-safe, so tasks of several schedulers may share a listener:
+///                each connection belongs to the scheduler of the task that has accepted it. The
+///                other members are thread-bound to its scheduler.
+/// Lifetime:      destroy it before its scheduler. The destructor closes it.
+class listener {
+ public:
+  /// Creates a listener to which one can be moved.
+  listener() noexcept = default;
+  /// For back ends: `a` belongs to the scheduler `s`, which outlives it.
+  listener(scheduler& s, std::unique_ptr<network_acceptor> a);
+  /// Adopts a socket that listens, such as one that systemd or a parent process has passed on. It
+  /// belongs to the scheduler `on`, or to that of the calling task. exec() closes the descriptor.
+  ///
+  /// Errors: failed_precondition outside a task; invalid_argument, if the descriptor does not
+  ///         listen; system errors. The descriptor is then closed.
+  [[nodiscard]] static listener adopt(int descriptor, scheduler* on = nullptr);
+
+  listener(listener&&) noexcept = default;
+  /// Closes the present one.
+  listener& operator=(listener&& other) noexcept {
+    if (this != &other) {
+      close();
+      state_ = std::move(other.state_);
+    }
+    return *this;
+  }
+  ~listener() { close(); }
+
+  /// Waits for a connection, which belongs to the scheduler of the calling task; outside a task, to
+  /// that of the listener.
+  ///
+  /// It fails only after close(), a stop or a limit. A connection that fails before it is accepted
+  /// is skipped. If the process is out of descriptors, or the system out of memory, accept() tries
+  /// again after 10 ms, and then after up to 1 s; clients wait in the backlog meanwhile. A line on
+  /// standard error says so, at most once a minute.
+  ///
+  /// With a limit of 0, it returns a connection of the backlog. Before a listener is closed, a
+  /// server can so take what is left, which close() would reset.
+  ///
+  /// Errors:       cancelled. Operations are served in their order.
+  /// Cancellation: total: an accept() that loses a select() has taken nothing.
+  /// Cost:         one system call if a connection waits, and no allocation but that of the
+  ///               connection.
+  [[nodiscard]] awaits<connection> auto accept(
+      std::source_location where = std::source_location::current()) {
+    return await_operation<detail::accept_operation>(where, state(), nullptr);
+  }
+  /// Waits like accept(), but the connection belongs to the scheduler `on`.
+  [[nodiscard]] awaits<connection> auto accept(
+      scheduler& on, std::source_location where = std::source_location::current()) {
+    return await_operation<detail::accept_operation>(where, state(), &on);
+  }
+  /// Waits like accept(), with a completion token. Needs
+  /// <leat/async/loop/completion_tokens.hpp>. The connection belongs to the scheduler of the
+  /// listener.
+  ///
+  /// Completion: void(asio_error_code, connection), on the scheduler of the listener if the handler
+  ///             has no executor.
+  template <class Token>
+  auto async_accept(Token&& token, std::source_location where = std::source_location::current()) {
+    return asio::async_initiate<Token, void(asio_error_code, connection)>(
+        [where](auto&& handler, std::shared_ptr<detail::listener_state> from) {
+          scheduler& on = from->get_scheduler();
+          using with_default = detail::handler_with_default<std::decay_t<decltype(handler)>>;
+          initiate<detail::accept_operation>(where, with_default(std::move(handler), on),
+                                             std::move(from), &on);
+        },
+        token, state());
+  }
+
+  /// Stops listening. Waiting accepts end as cancelled. The kernel resets the connections of the
+  /// backlog, with the requests in them: to serve these, accept() them first, with a limit of 0.
+  void close() noexcept {
+    if (state_) state_->close();
+  }
+  /// Returns true until it is closed.
+  [[nodiscard]] bool is_open() const noexcept { return state_ && state_->is_open(); }
+
+  /// Returns the address, with the port that was chosen: "*:80" for all addresses.
+  [[nodiscard]] endpoint local() const { return state_ ? state_->local() : endpoint(); }
+  /// Returns the counters. Thread safety: thread-safe.
+  [[nodiscard]] listener_statistics statistics() const {
+    return state_ ? state_->statistics() : listener_statistics();
+  }
+  /// Returns its scheduler. Precondition: it is not empty.
+  [[nodiscard]] scheduler& get_scheduler() const noexcept { return state()->get_scheduler(); }
+
+ private:
+  [[nodiscard]] const std::shared_ptr<detail::listener_state>& state() const noexcept {
+    LEAT_ASSERT(state_, "listener used that never listened or was moved from");
+    return state_;
+  }
+
+  std::shared_ptr<detail::listener_state> state_;
+};
+
+/// Listens at an endpoint, and resolves it if it is a name. `*` accepts IPv4 and IPv6, or only IPv4
+/// if the system has no IPv6. The listener belongs to the scheduler of the calling task.
+///
+/// A file of a Unix socket where no process listens is replaced. close() removes the file.
+///
+/// Errors: those of the system, such as `address_in_use`, with the endpoint; not_found, if the name
+///         is unknown; failed_precondition outside a task.
+[[nodiscard]] task<listener> listen(endpoint at, listen_options options = {});
+
+}  // namespace LEAT

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <system_error>
+
+#include "leat/base/asio.hpp"
+#include "leat/base/internal/descriptor.hpp"
+#include "leat/net/network_backend.hpp"
+
+#include LEAT_ASIO(posix/basic_stream_descriptor.hpp)
+
+namespace LEAT::detail {
+
+/// A socket of the kernel that listens. Asio only reports that it is readable.
+class asio_acceptor final : public network_acceptor {
+ public:
+  /// Listens. Errors: system errors, with the address.
+  asio_acceptor(scheduler& s, const endpoint& at, const listen_options& options);
+  /// Adopts a socket that listens. Errors: invalid_argument; system errors. It is then closed.
+  asio_acceptor(scheduler& s, int listening);
+  ~asio_acceptor() override { close(); }
+
+  [[nodiscard]] std::unique_ptr<network_stream> accept(asio_error_code& error) override;
+  void wait(work_item& ready) override;
+  void stop_waiting() noexcept override;
+  void close() noexcept override;
+  [[nodiscard]] std::size_t backlog() const noexcept override;
+  [[nodiscard]] endpoint local() const override { return local_; }
+
+ private:
+  using watched = asio::posix::basic_stream_descriptor<scheduler_executor>;
+
+  void watch(int listening);
+  [[nodiscard]] int number() const noexcept {
+    return const_cast<watched&>(socket_).native_handle();  // which changes nothing
+  }
+
+  scheduler& scheduler_;
+  watched socket_;
+  // What a wait posts. Shared with its handler, which may outlive this object; null after close().
+  std::shared_ptr<work_item*> target_ = std::make_shared<work_item*>(nullptr);
+  connection_options accepted_;
+  endpoint local_;
+  // The file of a Unix socket. Another process may have replaced it: then it stays.
+  std::string path_;
+  std::uint64_t device_ = 0;
+  std::uint64_t file_ = 0;
+};
+
+}  // namespace LEAT::detail
