@@ -87,22 +87,14 @@ bool listener_state::try_accept() {
   return true;
 }
 
-void listener_state::watch_if_needed() {
-  if (!acceptor_ || is_watching_ || is_paused_) return;
-  if (waiting_.empty() && arriving_ == 0) return;
-  acceptor_->wait(ready_);
-  is_watching_ = true;
-}
-
-void listener_state::begin_arrival() {
+// The other ready tasks of the scheduler run first: so a loop of accepts does not take all
+// descriptors of the process before the first connection is served.
+void listener_state::begin_arrival() noexcept {
   const lock_type lock(mutex_);
   ++arriving_;
-  try {
-    watch_if_needed();
-  } catch (...) {
-    --arriving_;
-    throw;
-  }
+  if (!acceptor_ || is_watching_ || is_paused_) return;
+  is_watching_ = true;
+  scheduler_.post(ready_);
 }
 
 void listener_state::end_arrival() noexcept {
@@ -174,8 +166,9 @@ void listener_state::ready() noexcept {
           next_pause_ = std::clamp(2 * next_pause_, shortest_pause, longest_pause);
           scheduler_.add_timer(pause_, scheduler_.now() + next_pause_);
           is_paused_ = true;
-        } else {
-          watch_if_needed();
+        } else if (!waiting_.empty() || arriving_ > 0) {
+          acceptor_->wait(ready_);
+          is_watching_ = true;
         }
       } catch (const std::bad_alloc&) {
         // Tries again in the next turn.

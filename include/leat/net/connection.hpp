@@ -22,6 +22,11 @@
 #include LEAT_ASIO(buffer.hpp)
 #include LEAT_ASIO(socket_base.hpp)
 
+// The composed operations that most programs use with it.
+#include LEAT_ASIO(read.hpp)
+#include LEAT_ASIO(read_until.hpp)
+#include LEAT_ASIO(write.hpp)
+
 namespace LEAT {
 namespace detail {
 

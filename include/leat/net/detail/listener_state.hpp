@@ -29,9 +29,10 @@ namespace detail {
 
 /// A listener, shared with its operations, which may outlive it.
 ///
-/// An operation takes a connection of the kernel at once, or waits. Then a wait of the back end
-/// runs, and ready() takes connections for the operations that wait, on the scheduler of the
-/// listener. A connection whose operation does not use its result stays in `taken_`.
+/// An operation under a limit or in a select takes a connection of the kernel at once, or waits.
+/// ready() takes connections for the operations that wait, on the scheduler of the listener, and
+/// lets the back end wait for more. A connection whose operation does not use its result stays in
+/// `taken_`.
 class listener_state final : public synchronizer,
                              public std::enable_shared_from_this<listener_state> {
  public:
@@ -46,8 +47,8 @@ class listener_state final : public synchronizer,
 
   // -- For the operation.
   [[nodiscard]] bool try_accept();
-  /// Waits for connections, because an operation is about to wait. Errors: std::bad_alloc.
-  void begin_arrival();
+  /// An operation is about to wait: looks for connections soon.
+  void begin_arrival() noexcept;
   /// The operation waits now, or has ended.
   void end_arrival() noexcept;
   /// An operation is gone.
@@ -79,7 +80,6 @@ class listener_state final : public synchronizer,
   void append_state_to(std::string& text) const override;
 
   [[nodiscard]] bool accept_one() LEAT_REQUIRES(mutex_);
-  void watch_if_needed() LEAT_REQUIRES(mutex_);
   void ready() noexcept;
   static void end_pause(timer& t) noexcept;
   void set_exhausted(std::error_code ec) LEAT_REQUIRES(mutex_);
@@ -95,7 +95,7 @@ class listener_state final : public synchronizer,
   std::uint64_t accepted_ = 0;
   std::uint64_t failed_ = 0;
   ready_item ready_{*this};
-  bool is_watching_ = false;  // `ready_` will be posted
+  bool is_watching_ = false;  // `ready_` is posted, or will be
   pause pause_{*this};
   bool is_paused_ = false;     // the timer is set
   std::error_code exhausted_;  // while there are no descriptors or no memory
@@ -118,6 +118,7 @@ struct accept_operation : synchronizer_operation<listener_state> {
   }
 
   static std::size_t request() noexcept { return 1; }
+  [[nodiscard]] static bool try_quickly(caller) noexcept { return false; }
   [[nodiscard]] bool try_complete(caller) const { return state->try_accept(); }
   static bool begin(synchronizer_waiter& w) {
     // Another thread may resume the task before the end of this function.
