@@ -14,7 +14,7 @@ import tempfile
 
 project, *compiler = sys.argv[1:]
 here = pathlib.Path(__file__).resolve().parent
-LAYERS = {'base', 'async', 'files', 'sim', 'sync', 'tensor', 'queue', 'coordination'}
+LAYERS = {'base', 'async', 'files', 'sync', 'net', 'sim', 'tensor', 'queue', 'coordination'}
 FACADES = {f'{layer}.hpp' for layer in LAYERS} | {'leat.hpp', 'version.hpp'}
 OF_OTHERS = re.compile(r'/(zlib\.h|zconf\.h|isa-l|liburing|protozero|nlohmann)')
 # The libraries that every C++ program needs.
