@@ -2,10 +2,10 @@
 /// TARGET, such as `db:5432` or `unix:/run/jobs.sock`.
 ///
 /// A connection ends when both peers have sent their last byte, after an error, or after IDLE
-/// seconds without a byte in either direction. After SIGTERM or SIGINT, open connections may finish
-/// for DRAIN seconds; then the proxy stops and names them. A second signal terminates the process.
-/// The exit status is 0 if all connections have finished, and 1 after an error or if the drain ran
-/// out of time.
+/// seconds without a byte in either direction. Up to 1,000 connections are open; further clients
+/// wait. After SIGTERM or SIGINT, connections may finish for DRAIN seconds; then the proxy stops
+/// and names them. A second signal terminates the process. The exit status is 0 if all connections
+/// have finished, and 1 after an error or if the drain ran out of time.
 
 #include <iostream>
 
@@ -21,9 +21,16 @@ struct settings {
   std::chrono::seconds idle, drain;
 };
 
-struct connection_log {
-  leat::rate_limiter lines{1, 1s, 20, "log lines"};
+// What the connections share. It outlives them.
+struct shared_state {
+  settings options;
+  leat::semaphore slots{1000, "connections"};
+  leat::rate_limiter log_lines{1, 1s, 20, "log lines"};
   bool draining = false;  // names each connection that the drain stops
+
+  void log(const std::string& name, const char* error) {
+    if (draining || log_lines.try_acquire()) std::cerr << name << ": " << error << std::endl;
+  }
 };
 
 //! [copy]
@@ -50,47 +57,55 @@ leat::task<> copy(leat::connection& from, leat::connection& to, leat::time_point
 //! [/copy]
 
 //! [connection]
-// Clients cause most errors, so their number must not determine the number of log lines.
-leat::task<> serve(leat::connection client, std::string name, const settings& s,
-                   connection_log& log) try {
-  leat::connection server = co_await leat::with_timeout(leat::connect(s.target), s.idle);
+// Clients cause most errors, so their number must not determine the number of log lines. The slot
+// is free again at the end of the task.
+leat::task<> serve(leat::connection client, std::string name, shared_state& shared,
+                   leat::semaphore::guard) try {
+  const std::chrono::seconds idle = shared.options.idle;
+  leat::connection server = co_await leat::with_timeout(leat::connect(shared.options.target), idle);
   leat::time_point active = leat::this_task::get_scheduler().now();
-  co_await leat::when_all(copy(client, server, active, s.idle),
-                          copy(server, client, active, s.idle));
+  co_await leat::when_all(copy(client, server, active, idle), copy(server, client, active, idle));
 } catch (const std::exception& e) {  // ends this connection only
-  if (log.draining || log.lines.try_acquire()) std::cerr << name << ": " << e.what() << std::endl;
+  shared.log(name, e.what());
 } catch (...) {
-  if (log.draining || log.lines.try_acquire())
-    std::cerr << name << ": an exception of an unknown type" << std::endl;
+  shared.log(name, "an exception of an unknown type");
 }
 //! [/connection]
 
 //! [accept]
 leat::task<> accept_until_signal(leat::listener listener, leat::coordinator& connections,
-                                 connection_log& log, const settings& s) {
+                                 shared_state& shared) {
+  auto start = [&, number = 0](leat::connection client, leat::semaphore::guard slot) mutable {
+    const std::string name = "connection " + std::to_string(++number);
+    connections.spawn(serve(std::move(client), name, shared, std::move(slot)), name);
+  };
   const auto accept = [&](leat::task_group& accepting) -> leat::task<> {
     const leat::stop_on_signal guard(accepting);  // before the port is printed
     std::cout << "port " << listener.local().port() << std::endl;
-    for (int number = 1;; ++number) {
-      leat::connection client = co_await listener.accept();  // throws `cancelled` after a signal
-      const std::string name = "connection " + std::to_string(number);
-      connections.spawn(serve(std::move(client), name, s, log), name);
+    for (;;) {  // a signal ends both waits with `cancelled`
+      auto slot = co_await shared.slots.acquire();
+      start(co_await listener.accept(), std::move(slot));
     }
   };
   co_await leat::with_task_group(accept, "accepting");  // returns normally after a signal
-  log.draining = true;
+  shared.draining = true;
+  while (auto slot = shared.slots.try_acquire()) {  // clients that are connected and wait
+    auto waiting = co_await leat::as_tuple(leat::with_timeout(listener.accept(), 0s));
+    if (waiting.error) break;
+    start(std::move(waiting.value), std::move(slot));
+  }
 }
 //! [/accept]
 
 //! [drain]
-leat::task<int> run_proxy(const settings& s) {
+leat::task<int> run_proxy(settings options) {
   leat::listener listener = co_await leat::listen("127.0.0.1:0");
-  connection_log log;
+  shared_state shared{.options = std::move(options)};
   leat::coordinator connections("connections");
-  auto drained =
-      connections.join({.stop_after = s.drain, .stragglers = leat::straggler_policy::wait});
+  auto drained = connections.join(
+      {.stop_after = shared.options.drain, .stragglers = leat::straggler_policy::wait});
   co_await connections.stop_on_exception(
-      accept_until_signal(std::move(listener), connections, log, s));
+      accept_until_signal(std::move(listener), connections, shared));
   co_await std::move(drained);
   co_return connections.should_stop() ? 1 : 0;  // 1: the drain has stopped connections
 }
@@ -102,9 +117,9 @@ int main(int argc, char** argv) try {
   const auto number = [&](int i, int otherwise) {
     return argc > i ? std::atoi(argv[i]) : otherwise;
   };
-  const settings s{argc > 1 ? argv[1] : "", std::chrono::seconds(number(2, 60)),
+  settings options{argc > 1 ? argv[1] : "", std::chrono::seconds(number(2, 60)),
                    std::chrono::seconds(number(3, 10))};
-  return leat::run([&] { return run_proxy(s); }, {.signals = {}});
+  return leat::run([&] { return run_proxy(std::move(options)); }, {.signals = {}});
 } catch (const leat::failure& e) {
   std::cerr << "proxy: " << e.what() << std::endl;
   return 2;

@@ -8,4 +8,5 @@
 #include "leat/net/connection_status.hpp"
 #include "leat/net/endpoint.hpp"
 #include "leat/net/listener.hpp"
+#include "leat/net/listener_statistics.hpp"
 #include "leat/net/network_backend.hpp"

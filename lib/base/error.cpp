@@ -26,7 +26,10 @@ errc to_errc(const std::error_code& ec) noexcept {
   if (!is_posix(ec.category())) {
     // In a program that uses both flavours, each has a category of its own.
     const bool is_leat = std::strcmp(ec.category().name(), error_category().name()) == 0;
-    return is_leat ? static_cast<errc>(ec.value()) : errc::unknown;
+    if (is_leat) return static_cast<errc>(ec.value());
+    // A peer that has closed a connection, for example because it restarts.
+    const std::error_code eof = asio::error::make_error_code(asio::error::eof);
+    return ec == eof ? errc::unavailable : errc::unknown;
   }
   switch (ec.value()) {
     case ECANCELED: return errc::cancelled;

@@ -22,16 +22,16 @@ namespace {
 std::string_view state_text(unsigned state) noexcept {
   switch (state) {
     case TCP_ESTABLISHED: return "established";
-    case TCP_SYN_SENT: return "connecting";
-    case TCP_SYN_RECV: return "being accepted";
-    case TCP_FIN_WAIT1: return "end sent, not acknowledged";
-    case TCP_FIN_WAIT2: return "end sent";
-    case TCP_TIME_WAIT: return "time wait";
+    case TCP_SYN_SENT: return "syn-sent";
+    case TCP_SYN_RECV: return "syn-recv";
+    case TCP_FIN_WAIT1: return "fin-wait-1";
+    case TCP_FIN_WAIT2: return "fin-wait-2";
+    case TCP_TIME_WAIT: return "time-wait";
     case TCP_CLOSE: return "closed";
-    case TCP_CLOSE_WAIT: return "end received";
-    case TCP_LAST_ACK: return "end received and sent";
+    case TCP_CLOSE_WAIT: return "close-wait";
+    case TCP_LAST_ACK: return "last-ack";
     case TCP_LISTEN: return "listening";
-    case TCP_CLOSING: return "both ends sent";
+    case TCP_CLOSING: return "closing";
     default: return "unknown";
   }
 }

@@ -7,16 +7,33 @@
 #include <netinet/in.h>
 #include <sys/un.h>
 
+#include "leat/base/asio.hpp"
 #include "leat/base/error.hpp"
+
+#include LEAT_ASIO(ip/address.hpp)
 
 namespace LEAT {
 namespace {
 
 constexpr std::string_view unix_prefix = "unix:";
 
+// The text may come from a peer, so control characters are shown as \x0A.
+std::string printable(std::string_view text) {
+  std::string shown;
+  for (const char c : text) {
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= ' ' && byte != 0x7f) {
+      shown += c;
+    } else {
+      shown += {'\\', 'x', digits[byte / 16], digits[byte % 16]};
+    }
+  }
+  return shown;
+}
+
 [[noreturn]] void refuse(std::string_view text, std::string_view why) {
-  throw failure(errc::invalid_argument,
-                "endpoint '" + std::string(text) + "': " + std::string(why));
+  throw failure(errc::invalid_argument, "endpoint '" + printable(text) + "': " + std::string(why));
 }
 
 // The address in its shortest form, or an empty string.
@@ -76,8 +93,19 @@ endpoint::endpoint(std::string_view host, std::uint16_t port) : port_(port) {
   set_host(host, host);
 }
 
+endpoint::endpoint(const asio::ip::address& a, std::uint16_t port)
+    : endpoint(a.to_string(), port) {}
+
+asio::ip::address endpoint::address() const {
+  if (!is_address()) {
+    throw failure(errc::failed_precondition,
+                  "endpoint '" + printable(text()) + "': it is no address: resolve() it");
+  }
+  return asio::ip::make_address(name_);
+}
+
 void endpoint::set_host(std::string_view host, std::string_view text) {
-  if (host.empty()) refuse(text, "the host is missing: write *:port for all addresses");
+  if (host.empty()) refuse(text, "the host is missing; to listen at all addresses, it is *");
   if (host == "*") {
     kind_ = kind::any;
     name_ = host;
@@ -85,7 +113,7 @@ void endpoint::set_host(std::string_view host, std::string_view text) {
   }
   if (host.find(':') != host.npos) {
     name_ = to_ipv6(host);
-    if (name_.empty()) refuse(text, "this is not an IPv6 address");
+    if (name_.empty()) refuse(text, "'" + printable(host) + "' is not an IPv6 address");
     kind_ = kind::ipv6;
     return;
   }

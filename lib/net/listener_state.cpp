@@ -57,7 +57,7 @@ bool listener_state::accept_one() {
     try {
       taken_.back() = acceptor_->accept(error);
     } catch (const std::bad_alloc&) {
-      error = {ENOMEM, std::system_category()};
+      error = asio::error::no_memory;
     }
     if (taken_.back()) {
       ++accepted_;
@@ -156,7 +156,7 @@ void listener_state::ready() noexcept {
       while (taken_.size() - granted_ < waiting_.size() && accept_one()) {
       }
     } catch (const std::bad_alloc&) {
-      exhausted_ = {ENOMEM, std::system_category()};
+      exhausted_ = asio_error_code(asio::error::no_memory);
     }
     broken = broken_;
     woken = serve();

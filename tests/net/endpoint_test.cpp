@@ -49,6 +49,11 @@ TEST_CASE("endpoint: converts from Asio, and is a key") {
   const auto address = asio::ip::make_address("10.0.0.7");
   CHECK(endpoint(asio::ip::tcp::endpoint(address, 80)) == endpoint("10.0.0.7:80"));
   CHECK(endpoint(asio::ip::tcp::endpoint(asio::ip::address_v6::loopback(), 1)).text() == "[::1]:1");
+  CHECK(endpoint(address, 80) == endpoint("10.0.0.7:80"));
+  CHECK(endpoint("10.0.0.7:80").address() == address);
+  CHECK(endpoint("[fe80::1%lo]:80").address().to_v6().scope_id() != 0);
+  CHECK(contains(error_of([] { static_cast<void>(endpoint("db:80").address()); }),
+                 "endpoint 'db:80': it is no address: resolve() it"));
   const std::unordered_set<endpoint> some{"a:1", "a:2", "a:1"};
   CHECK(some.size() == 2);
   CHECK(endpoint("a:1") < endpoint("a:2"));
@@ -65,12 +70,12 @@ TEST_CASE("endpoint: rejects a text that names nothing, and quotes it") {
         example{"db:-1", "the port is not a number"}, example{"db:80 ", "the port is not a number"},
         example{"db:65536", "the port is above 65535"},
         example{"db:99999999999", "the port is not a number"},
-        example{":80", "the host is missing: write *:port for all addresses"},
+        example{":80", "the host is missing; to listen at all addresses, it is *"},
         example{"", "the port is missing: write host:port"},
         example{"::1:80", "write an IPv6 address in brackets: [address]:port"},
         example{"[::1]", "the port is missing after ']': write [address]:port"},
         example{"[::1", "the port is missing after ']': write [address]:port"},
-        example{"[::g]:80", "this is not an IPv6 address"},
+        example{"[::g]:80", "'::g' is not an IPv6 address"},
         example{"[db]:80", "brackets are for IPv6 addresses"},
         example{"a b:80", "the host contains a space"},
         example{"http://db:80", "write an IPv6 address in brackets"}, example{"a/b:80", "a slash"},
@@ -80,6 +85,10 @@ TEST_CASE("endpoint: rejects a text that names nothing, and quotes it") {
     CHECK(contains(message, "endpoint '" + std::string(e.text) + "': "));
     CHECK(contains(message, e.why));
   }
+  CHECK(contains(error_of([] { static_cast<void>(endpoint("a\r\nb", 80)); }),
+                 "endpoint 'a\\x0D\\x0Ab': the host contains a space"));
+  CHECK(contains(error_of([] { static_cast<void>(endpoint("unix:/run/x", 80)); }),
+                 "'unix:/run/x' is not an IPv6 address"));
   const std::string longest = "unix:/" + std::string(106, 'x');
   CHECK(endpoint(longest).path().size() == 107);
   CHECK(contains(error_of([&] { static_cast<void>(endpoint(longest + "x")); }),

@@ -16,22 +16,22 @@
 
 namespace LEAT {
 
-/// Connects to `to`, and resolves it if it is a name.
+/// Connects to `to`, which is resolved first if it is a name.
 ///
 ///     leat::connection c = co_await leat::connect("db.example.com:5432");
 ///     co_await leat::with_timeout(leat::connect(to), 5s);
 ///
-/// If the name has several addresses, connect() tries them in order. An address that has not
-/// answered after 250 ms gets a rival, and the first that connects wins (RFC 8305).
+/// If the name has several addresses, connect() tries them in order. If one has not answered after
+/// 250 ms, connect() also tries the next one, and the first to connect wins (RFC 8305). The kernel
+/// gives up after about two minutes, so use a limit.
 ///
 /// The connection belongs to the scheduler of the calling task.
 ///
-/// Errors:       those of the system, such as `connection_refused`; the message has the endpoint
-///               and, if there are several, each address with its error. not_found, if the name is
-///               unknown. invalid_argument for `*` or port 0. failed_precondition outside a task.
-/// Cancellation: ends at once; nothing stays connected. A `connect()` that loses a select() has at
-///               most made connections that were closed again. The kernel gives up after two
-///               minutes, so use a limit.
+/// Errors:       those of the system, such as `asio::error::connection_refused`; the message has
+///               the endpoint and each address with its error. not_found, if the name is unknown.
+///               invalid_argument for `*` or port 0. failed_precondition outside a task.
+/// Cancellation: ends at once and leaves nothing connected. It may have opened connections, but has
+///               closed them.
 [[nodiscard]] inline awaits<connection> auto connect(
     endpoint to, connection_options options = {},
     std::source_location where = std::source_location::current()) {
@@ -59,13 +59,13 @@ auto async_connect(scheduler& on, endpoint to, connection_options options, Token
       token, std::move(to), options);
 }
 
-/// Returns the addresses of a name, those of IPv6 and IPv4 alternately, best first. An address, `*`
-/// or a path is returned unchanged. A thread asks the system's resolver, of which up to 32 work at
-/// a time.
+/// Returns the addresses of a name, alternating between IPv6 and IPv4, best first. An address, `*`
+/// or a path is returned unchanged. The system's resolver runs on a separate thread; at most 32
+/// lookups run at a time.
 ///
 /// Errors:       not_found, if the name is unknown; unavailable, if no name server answers;
 ///               failed_precondition outside a task.
-/// Cancellation: ends at once; the call of the system continues in the background.
+/// Cancellation: ends at once; the lookup continues in the background.
 [[nodiscard]] task<std::vector<endpoint>> resolve(endpoint name);
 
 }  // namespace LEAT

@@ -13,6 +13,7 @@
 #include "leat/base/asio.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/base/internal/assert.hpp"
+#include "leat/base/internal/is_task.hpp"
 #include "leat/net/connection_status.hpp"
 #include "leat/net/detail/handled_transfer.hpp"
 #include "leat/net/endpoint.hpp"
@@ -22,7 +23,8 @@
 #include LEAT_ASIO(buffer.hpp)
 #include LEAT_ASIO(socket_base.hpp)
 
-// The composed operations that most programs use with it.
+// What most programs use with a connection.
+#include LEAT_ASIO(ip/address.hpp)
 #include LEAT_ASIO(read.hpp)
 #include LEAT_ASIO(read_until.hpp)
 #include LEAT_ASIO(write.hpp)
@@ -30,8 +32,8 @@
 namespace LEAT {
 namespace detail {
 
-// The names of these initiations are those of the functions in a dump. A socket of Asio gets the
-// handler, and for a read a number beside it.
+// A dump derives the name of an operation from the name of these types. An operation on a socket is
+// Asio's own; a read also has the number of its stream.
 
 struct initiate_async_read_some {
   network_stream* stream;
@@ -91,7 +93,7 @@ struct initiate_async_wait {
 
 }  // namespace detail
 
-/// A stream of bytes to a peer: TCP, a Unix socket, or part of a simulated network.
+/// A stream of bytes to a peer, over TCP or a Unix socket.
 ///
 ///     leat::connection c = co_await leat::connect("db:5432");
 ///     co_await asio::async_write(c, asio::buffer(request), leat::use_task);
@@ -100,26 +102,31 @@ struct initiate_async_wait {
 ///                                                           leat::use_task);
 ///
 /// It models AsyncReadStream and AsyncWriteStream of Asio. Asio's composed operations,
-/// `asio::ssl::stream` and Boost.Beast therefore work on it, and so does code for sockets of Asio
-/// that is a template. The default completion token of its own operations is use_task. On a socket,
-/// an operation is that of Asio.
+/// `asio::ssl::stream` and Boost.Beast therefore work with it, and so do templates that were
+/// written for Asio's sockets. Its own operations have use_task as their default token; Asio's
+/// functions need the token as their last argument.
 ///
-/// **Partial transfers.** A read or write moves between 1 byte and all bytes of its buffers; none
-/// if the buffers are empty. Under a limit, it either has moved nothing, or it succeeds. See
+/// **Transfers.** A read or write moves between 1 byte and all bytes of its buffers; none if the
+/// buffers are empty. If a limit expires, it has either moved nothing or succeeded. See
 /// docs/partial_operations.md.
 ///
-/// **Limits and stops** end an operation without an effect, and the connection remains usable. With
-/// a limit of 0, `async_read_some()` reads what has arrived.
+/// **Limits and stops** end an operation that has moved nothing, and the connection remains usable.
+/// With a limit of 0, `async_read_some()` reads what has arrived; if nothing has, it fails with
+/// deadline_exceeded.
 ///
-/// **The end.** The destructor and close() send what was written and then the end, in the
-/// background. But if bytes of the peer were not read, the kernel resets the connection, and the
-/// peer may lose the last bytes that were written: after a reply, use close_gracefully().
+/// **Closing.** The destructor and close() send what was written and then the end of the stream, in
+/// the background. But if data of the peer is still unread, the kernel resets the connection, and
+/// the peer may lose the last bytes that were written to it: after a reply, use close_gracefully().
 ///
-/// Errors:        those of the kernel, as `asio::error` values: `eof` at the end of the stream,
-///                `connection_reset` once after a reset, and then `eof` and `broken_pipe`.
+/// An empty connection was never connected, or was moved from. Only functions that say so may be
+/// called on it.
+///
+/// Errors:        those of the kernel, as `asio::error` values: `eof` at the end of the stream;
+///                after a reset `connection_reset` once, and then `eof` and `broken_pipe`. Compare
+///                them with `asio::error` or leat::errc, not with std::errc.
 /// Thread safety: thread-bound to its scheduler. At most one read and one write at a time.
-/// Lifetime:      it must outlive its operations, and so must the buffers. Destroy it before its
-///                scheduler; the tasks of a scheduler may own it.
+/// Lifetime:      the connection and the buffers must outlive its operations. Destroy it before its
+///                scheduler; tasks of the scheduler may own it.
 /// Cost:          one allocation for each connection.
 class connection {
  public:
@@ -127,7 +134,7 @@ class connection {
   using lowest_layer_type = connection;            ///< for asio::ssl::stream
   using wait_type = asio::socket_base::wait_type;  ///< of async_wait()
 
-  /// Creates a connection that is closed, and to which one can be moved.
+  /// Creates an empty connection, to which another one can be moved.
   connection() noexcept = default;
   /// For back ends: a stream that is attached to its scheduler.
   explicit connection(std::unique_ptr<network_stream> s) noexcept : stream_(std::move(s)) {}
@@ -138,15 +145,21 @@ class connection {
   /// Errors: failed_precondition outside a task; system errors. The socket is then closed.
   template <class Socket>
     requires requires(Socket& s) {
-      typename Socket::protocol_type;
+      typename std::remove_reference_t<Socket>::protocol_type;
       s.release();
     }
   explicit connection(Socket&& s) : connection(adopt(s.release())) {
     static_assert(!std::is_lvalue_reference_v<Socket>,
                   "connection takes ownership of the socket: write std::move(socket)");
   }
-  /// Adopts a connected stream socket, such as one that a parent process has passed on. Closes the
-  /// descriptor on exec(). `on`: as above if null.
+  /// Rejects an operation that was not awaited.
+  template <detail::must_be_awaited Operation>
+  connection(Operation&&) {
+    static_assert(!detail::must_be_awaited<Operation>,
+                  "connect() and accept() must be awaited: write co_await leat::connect(endpoint)");
+  }
+  /// Adopts a connected stream socket, such as one that a parent process has passed on. exec()
+  /// closes the descriptor. `on`: the scheduler; null: that of the calling task.
   ///
   /// Errors: failed_precondition outside a task; invalid_argument, if the descriptor is not a
   ///         stream socket; system errors. The descriptor is then closed.
@@ -157,9 +170,9 @@ class connection {
   /// Closes it.
   ~connection() = default;
 
-  // ---- The part of an I/O object of Asio.
+  // ---- Interface of an Asio I/O object.
 
-  /// Returns the executor of the scheduler. Precondition: it is not empty.
+  /// Returns the executor of the scheduler.
   [[nodiscard]] executor_type get_executor() const noexcept {
     return executor_type(stream().get_scheduler());
   }
@@ -168,7 +181,7 @@ class connection {
   /// Returns this object.
   [[nodiscard]] const lowest_layer_type& lowest_layer() const noexcept { return *this; }
 
-  /// Reads at least one byte, as soon as some have arrived.
+  /// Reads at least one byte, as soon as data is available.
   ///
   /// Completion: void(asio_error_code, std::size_t)
   template <class Buffers, class Token = use_task_t>
@@ -184,7 +197,8 @@ class connection {
     return asio::async_initiate<Token, void(asio_error_code, std::size_t)>(
         detail::initiate_async_write_some{&stream()}, token, buffers);
   }
-  /// Reads like async_read_some(), but the end of the stream is an empty optional and no error:
+  /// Reads like async_read_some(), but the end of the stream is an empty optional rather than an
+  /// error:
   ///
   ///     while (const auto n = co_await c.async_read_some_or_end(asio::buffer(bytes))) use(*n);
   ///
@@ -194,8 +208,8 @@ class connection {
     return asio::async_initiate<Token, void(asio_error_code, std::optional<std::size_t>)>(
         detail::initiate_async_read_some_or_end{&stream()}, token, buffers);
   }
-  /// Waits until a read or write would not wait: a server with many idle connections needs no
-  /// buffers for them.
+  /// Waits until the connection is readable or writable. A server can thus hold many idle
+  /// connections without buffers for them.
   ///
   /// Completion: void(asio_error_code)
   template <class Token = use_task_t>
@@ -204,43 +218,52 @@ class connection {
         detail::initiate_async_wait{&stream()}, token, what);
   }
 
-  /// Ends all operations with `operation_aborted`. The connection remains usable.
+  /// Ends all operations with `operation_aborted`. The connection remains usable. It may be empty.
   void cancel() noexcept {
     if (stream_) stream_->cancel_all();
   }
 
-  // ---- The end.
+  // ---- Closing.
 
   /// Sends the end of the stream after what was written. Reads continue. Returns the error, such as
-  /// `not_connected` after a reset, which most programs ignore.
+  /// `not_connected` after a reset; most programs ignore it, because the next read reports it.
   asio_error_code shutdown_send() noexcept { return stream().shutdown_send(); }
-  /// Closes it: see the class. Operations end with `operation_aborted`.
+  /// Closes it: see the class. Pending operations end with `operation_aborted`, and later ones fail
+  /// with `bad_descriptor`. It may be empty.
   void close() noexcept {
     if (stream_) stream_->close(false);
   }
-  /// Closes it with a reset: discards what was written and not sent yet, and the peer sees
-  /// `connection_reset`.
+  /// Closes it with a reset: discards unsent data, and the peer sees `connection_reset`. On a Unix
+  /// socket, like close(). It may be empty.
   void reset() noexcept {
     if (stream_) stream_->close(true);
   }
-  /// Returns true until it is closed.
+  /// Returns true until close(), even if the peer has closed it. It may be empty.
   [[nodiscard]] bool is_open() const noexcept { return stream_ && stream_->is_open(); }
 
-  // ---- Facts.
+  // ---- Properties. It may be empty.
 
   /// Returns the address of the peer, also after a reset and after close(). For a Unix socket: the
   /// path where the peer listens, or an empty endpoint for a client. Errors: std::bad_alloc.
   [[nodiscard]] endpoint peer() const { return stream_ ? stream_->peer() : endpoint(); }
-  /// Returns the own address, or an empty endpoint after close(). Errors: std::bad_alloc.
+  /// Returns the local address, or an empty endpoint after close(). Errors: std::bad_alloc.
   [[nodiscard]] endpoint local() const { return stream_ ? stream_->local() : endpoint(); }
-  /// Asks the kernel for the state of the connection. Cost: up to three system calls.
+  /// Asks the kernel for the state. Cost: up to three system calls.
   [[nodiscard]] connection_status status() const noexcept {
     return stream_ ? stream_->status() : connection_status();
   }
-  /// Returns the scheduler of its operations. Precondition: it is not empty.
+  /// Returns the socket of Asio, for functions that leat does not provide; null for the connection
+  /// of another back end.
+  [[nodiscard]] stream_socket* asio_socket() noexcept {
+    return stream_ ? stream_->asio_socket() : nullptr;
+  }
+
+  // ---- Others.
+
+  /// Returns the scheduler of its operations.
   [[nodiscard]] scheduler& get_scheduler() const noexcept { return stream().get_scheduler(); }
   /// Moves it to the scheduler `on`. Precondition: no operation is pending, and this is the thread
-  /// of its scheduler. Errors: system errors; std::bad_alloc. Without effect.
+  /// of its scheduler. Errors: system errors; std::bad_alloc. On error, nothing has changed.
   void attach(scheduler& on) { stream().attach(on); }
 
   /// Sets an option of Asio, such as `asio::ip::tcp::no_delay(false)`.
@@ -261,11 +284,7 @@ class connection {
     if (size != option.size(any_protocol())) option.resize(any_protocol(), size);
   }
 
-  /// Returns the socket of Asio, for functions that leat has not; null in a simulation.
-  [[nodiscard]] stream_socket* asio_socket() noexcept {
-    return stream_ ? stream_->asio_socket() : nullptr;
-  }
-  /// Returns the stream. Precondition: it is not empty. For back ends.
+  /// Returns the stream, for back ends.
   [[nodiscard]] network_stream& stream() const noexcept {
     LEAT_ASSERT(stream_, "connection used that was never connected or was moved from");
     return *stream_;
@@ -278,13 +297,11 @@ class connection {
   std::unique_ptr<network_stream> stream_;
 };
 
-/// Sends the end of the stream, and then reads and discards until the end of the peer, at most for
-/// `limit`. Then it closes the connection, so that no byte of the peer is left unread: a close with
-/// unread bytes would reset the connection, and the peer might lose the last bytes that were
-/// written to it.
+/// Sends the end of the stream, reads and discards until the peer closes or `limit` expires, and
+/// then closes the connection. A close with unread data would reset it, and the peer might lose the
+/// last bytes that were written to it. Use it after the last reply of a server.
 ///
-/// Use it after the last reply of a server. Errors: none; it also ends at an error of the
-/// connection. Cancellation: a stop ends it early.
+/// Errors: none; an error of the connection ends it. Cancellation: a stop ends it early.
 [[nodiscard]] task<> close_gracefully(connection c, time_span limit = std::chrono::seconds(2));
 
 }  // namespace LEAT

@@ -7,39 +7,40 @@
 
 namespace LEAT {
 
-/// Probes with which the kernel finds a peer that has vanished without a word.
+/// Probes with which the kernel finds a peer that disappeared without closing the connection.
 struct keep_alive {
   time_span idle = std::chrono::minutes(1);       ///< silence before the first probe
-  time_span interval = std::chrono::seconds(10);  ///< between two probes
-  int probes = 6;                                 ///< without an answer, until the connection fails
+  time_span interval = std::chrono::seconds(10);  ///< time between two probes
+  int probes = 6;  ///< unanswered probes after which the connection fails with ETIMEDOUT
 };
 
-/// Options of a TCP connection. Connections of Unix sockets use only the sizes of the buffers.
+/// Options of a TCP connection. Unix sockets use only the buffer sizes.
 struct connection_options {
-  /// Sends small writes at once, unlike a new socket of the kernel, which collects them (Nagle).
+  /// Disables Nagle's algorithm, which delays small writes and is on by default in the kernel.
   bool no_delay = true;
-  /// Empty: a peer that vanished is noticed only when something is written, or never.
+  /// If not set, a vanished peer is noticed on a write at the earliest, and never by a program that
+  /// only reads.
   std::optional<keep_alive> keep_alive_probes = {};
-  /// The time for which sent bytes may stay without an acknowledgement, until the connection fails
-  /// with ETIMEDOUT. 0: that of the kernel, about 15 minutes.
+  /// How long sent data may remain unacknowledged before the connection fails with ETIMEDOUT; 0
+  /// for the kernel's default, about 15 minutes.
   time_span user_timeout = {};
-  std::size_t send_buffer = 0;     ///< bytes that the kernel stores; 0: its default
-  std::size_t receive_buffer = 0;  ///< bytes that the kernel stores; 0: its default
+  std::size_t send_buffer = 0;     ///< size of the kernel's buffer in bytes; 0: its default
+  std::size_t receive_buffer = 0;  ///< size of the kernel's buffer in bytes; 0: its default
 };
 
 /// Options of listen().
 struct listen_options {
-  /// The number of connections that the kernel completes before accept() takes them. A client above
-  /// it waits and tries again. The kernel's own limit is net.core.somaxconn.
+  /// The number of established connections that may wait for accept(), of which net.core.somaxconn
+  /// is the limit. Further clients wait and retry.
   int backlog = 4096;
-  /// Listens although connections of an earlier process still occupy the port.
+  /// Listens even if connections of an earlier process still occupy the port.
   bool reuse_address = true;
-  /// Several listeners, also of other processes of the same user, share the port. The kernel
-  /// distributes the connections.
+  /// Shares the port with other listeners that set it, even of other processes of the same user.
+  /// The kernel distributes the connections.
   bool reuse_port = false;
-  /// Removes the file of a Unix socket if no process listens there any more.
+  /// Replaces the file of a Unix socket if no process listens there any more.
   bool replace_stale_path = true;
-  connection_options accepted = {};  ///< of the connections that are accepted
+  connection_options accepted = {};  ///< options of accepted connections
 };
 
 }  // namespace LEAT

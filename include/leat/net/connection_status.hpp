@@ -8,18 +8,18 @@
 
 namespace LEAT {
 
-/// What the kernel, or the simulated network, knows of a connection: see connection::status().
+/// What the kernel knows about a connection: see connection::status().
 struct connection_status {
-  /// The state of TCP in lower-case words, such as "established" or "close wait"; "closed" after
-  /// close(). A Unix socket is "established" until then.
+  /// The state of TCP, as `ss` prints it: "established", "close-wait" after the end of the peer,
+  /// "fin-wait-1" or "fin-wait-2" after shutdown_send(), "last-ack", "closing", "time-wait",
+  /// "syn-sent", and "closed" after a reset or close(). A Unix socket is "established" until
+  /// close().
   std::string_view state = "closed";
-  std::size_t unread = 0;  ///< bytes that have arrived and were not read
-  std::size_t unsent = 0;  ///< bytes that were written and not acknowledged by the peer
+  std::size_t unread = 0;  ///< bytes that have arrived, but were not read yet
+  std::size_t unsent = 0;  ///< bytes that were written, but not acknowledged by the peer yet
   duration round_trip{};   ///< smoothed; 0 if unknown
-  /// Segments that were sent again, ever.
-  std::uint64_t retransmissions = 0;
-  /// The time since the last data of the peer have arrived; 0 if unknown.
-  duration last_received{};
+  std::uint64_t retransmissions = 0;  ///< total number of retransmitted segments
+  duration last_received{};           ///< time since data last arrived; 0 if unknown
 };
 
 }  // namespace LEAT

@@ -14,6 +14,7 @@
 #include "leat/net/detail/handler_with_default.hpp"
 #include "leat/net/detail/listener_state.hpp"
 #include "leat/net/endpoint.hpp"
+#include "leat/net/listener_statistics.hpp"
 
 namespace LEAT {
 
@@ -33,19 +34,19 @@ namespace LEAT {
 /// Lifetime:      destroy it before its scheduler. The destructor closes it.
 class listener {
  public:
-  /// Creates a listener to which one can be moved.
+  /// Creates an empty listener, to which another one can be moved.
   listener() noexcept = default;
   /// For back ends: `a` belongs to the scheduler `s`, which outlives it.
   listener(scheduler& s, std::unique_ptr<network_acceptor> a);
-  /// Adopts a socket that listens, such as one that systemd or a parent process has passed on. It
-  /// belongs to the scheduler `on`, or to that of the calling task. exec() closes the descriptor.
+  /// Adopts a listening socket, such as one that systemd or a parent process has passed on. `on`:
+  /// its scheduler; null: that of the calling task. exec() closes the descriptor.
   ///
   /// Errors: failed_precondition outside a task; invalid_argument, if the descriptor does not
   ///         listen; system errors. The descriptor is then closed.
   [[nodiscard]] static listener adopt(int descriptor, scheduler* on = nullptr);
 
   listener(listener&&) noexcept = default;
-  /// Closes the present one.
+  /// Closes this listener first, unless it is the same.
   listener& operator=(listener&& other) noexcept {
     if (this != &other) {
       close();
@@ -55,20 +56,23 @@ class listener {
   }
   ~listener() { close(); }
 
-  /// Waits for a connection, which belongs to the scheduler of the calling task; outside a task, to
-  /// that of the listener.
+  /// Waits for a connection, which belongs to the scheduler of the calling task (of the listener,
+  /// if called outside a task).
   ///
   /// It fails only after close(), a stop or a limit. A connection that fails before it is accepted
   /// is skipped. If the process is out of descriptors, or the system out of memory, accept() tries
   /// again after 10 ms, and then after up to 1 s; clients wait in the backlog meanwhile. A line on
   /// standard error says so, at most once a minute.
   ///
-  /// With a limit of 0, it returns a connection of the backlog. Before a listener is closed, a
-  /// server can so take what is left, which close() would reset.
+  /// With a limit of 0, it returns a connection of the backlog, if there is one. Before a server
+  /// closes its listener, it can thus accept the remaining ones, which close() would reset. A task
+  /// that was asked to stop cannot: its accept() fails with cancelled.
   ///
-  /// Errors:       cancelled. Operations are served in their order.
-  /// Cancellation: total: an accept() that loses a select() has taken nothing.
-  /// Cost:         one system call if a connection waits, and no allocation but that of the
+  /// Waiting accepts are served in order.
+  ///
+  /// Errors:       cancelled, also after close().
+  /// Cancellation: total: an accept() that loses a select() takes no connection.
+  /// Cost:         one system call if a connection waits, and no allocation except that of the
   ///               connection.
   [[nodiscard]] awaits<connection> auto accept(
       std::source_location where = std::source_location::current()) {
@@ -97,8 +101,8 @@ class listener {
         token, state());
   }
 
-  /// Stops listening. Waiting accepts end as cancelled. The kernel resets the connections of the
-  /// backlog, with the requests in them: to serve these, accept() them first, with a limit of 0.
+  /// Stops listening. Waiting accepts end as cancelled. The kernel resets connections in the
+  /// backlog, so their requests are lost: to serve these, accept() them first, with a limit of 0.
   void close() noexcept {
     if (state_) state_->close();
   }
@@ -126,10 +130,10 @@ class listener {
 /// Listens at an endpoint, and resolves it if it is a name. `*` accepts IPv4 and IPv6, or only IPv4
 /// if the system has no IPv6. The listener belongs to the scheduler of the calling task.
 ///
-/// A file of a Unix socket where no process listens is replaced. close() removes the file.
+/// A stale file of a Unix socket is replaced, and close() removes the file.
 ///
-/// Errors: those of the system, such as `address_in_use`, with the endpoint; not_found, if the name
-///         is unknown; failed_precondition outside a task.
+/// Errors: those of the system, such as `asio::error::address_in_use`, with the endpoint;
+///         not_found, if the name is unknown; failed_precondition outside a task.
 [[nodiscard]] task<listener> listen(endpoint at, listen_options options = {});
 
 }  // namespace LEAT

@@ -25,7 +25,7 @@
 #include LEAT_ASIO(basic_stream_socket.hpp)
 #include LEAT_ASIO(generic/stream_protocol.hpp)
 
-// The seam below connection, listener, connect() and listen(): what a back end provides. A program
+// The interface between connection, listener, connect() and listen() and a back end. A program
 // needs this header only to write a back end of its own.
 
 namespace LEAT {
@@ -35,7 +35,7 @@ using stream_socket = asio::basic_stream_socket<asio::generic::stream_protocol, 
 
 /// A part of the memory of a transfer.
 struct transfer_buffer {
-  void* data = nullptr;  ///< not written to by a write
+  void* data = nullptr;  ///< only read by a write
   std::size_t size = 0;  ///< in bytes
 };
 
@@ -50,10 +50,10 @@ class network_transfer : public work_item {
   kind what = kind::read;                              ///< what it does
   std::array<transfer_buffer, max_buffers> buffers{};  ///< none is empty
   std::size_t buffer_count = 0;                        ///< of `buffers`
-  std::size_t bytes = 0;                               ///< moved, once it has ended
-  asio_error_code error;                               ///< once it has ended
+  std::size_t bytes = 0;                               ///< moved; valid once it has ended
+  asio_error_code error;                               ///< valid once it has ended
   bool pending = false;                                ///< between start() and its end
-  /// Destroys it without a result, in place of a post.
+  /// Destroys it instead of posting it.
   void (*drop)(network_transfer&) noexcept = nullptr;
 };
 
@@ -69,14 +69,14 @@ class network_stream {
   virtual ~network_stream();
 
   /// Moves the connection to `on`. Precondition: no operation is pending.
-  /// Errors: system errors; std::bad_alloc. Without effect.
+  /// Errors: system errors; std::bad_alloc. On error, nothing has changed.
   virtual void attach(scheduler& on) = 0;
   /// The scheduler to which it is attached. Precondition: attach() was called.
   [[nodiscard]] scheduler& get_scheduler() const noexcept { return *scheduler_; }
 
-  /// Starts a transfer. Posts it to the scheduler when it has ended, even within the call.
+  /// Starts a transfer. Posts it to the scheduler when it has ended, possibly before this returns.
   virtual void start(network_transfer& t) noexcept = 0;
-  /// Ends a pending transfer soon, without an effect if none has happened: it is posted.
+  /// Ends a pending transfer soon; it is then posted. If nothing was moved yet, it has no effect.
   virtual void cancel(network_transfer& t) noexcept = 0;
   /// Ends all pending transfers.
   virtual void cancel_all() noexcept = 0;
@@ -88,7 +88,7 @@ class network_stream {
   [[nodiscard]] virtual bool is_open() const noexcept = 0;
   /// The address of the peer, also after close(). Errors: std::bad_alloc.
   [[nodiscard]] virtual endpoint peer() const = 0;
-  /// The own address. Errors: std::bad_alloc.
+  /// The local address. Errors: std::bad_alloc.
   [[nodiscard]] virtual endpoint local() const = 0;
   /// The state now.
   [[nodiscard]] virtual connection_status status() const noexcept = 0;
@@ -104,13 +104,13 @@ class network_stream {
 
   /// A number that no other stream of the process ever has.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
-  /// A read of the stream with this number, which may be gone, has failed or has found the end:
-  /// the next read must ask the kernel, because Asio would wait for an event that does not come.
-  /// Thread safety: thread-safe.
+  /// Records that a read failed or found the end on the stream `number`, which may already be
+  /// destroyed: the next read must ask the kernel, because Asio would wait for an event that does
+  /// not come. Thread safety: thread-safe.
   static void read_has_failed(std::uint64_t number) noexcept;
   /// True after read_has_failed().
   [[nodiscard]] bool must_ask() const noexcept { return must_ask_.load(std::memory_order_relaxed); }
-  /// Reads what has arrived, without a wait. Returns false if there is nothing, and no error.
+  /// Reads what has arrived, without a wait. Returns false if no data and no error is available.
   [[nodiscard]] virtual bool try_read(std::span<const transfer_buffer> buffers, std::size_t& bytes,
                                       asio_error_code& error) noexcept = 0;
 
@@ -123,7 +123,7 @@ class network_stream {
   stream_socket* asio_socket_ = nullptr;  ///< set by attach(), or null
 };
 
-/// What listens. Thread safety: the listener serialises all calls.
+/// A listening socket. Thread safety: the listener serialises all calls.
 class network_acceptor {
  public:
   network_acceptor() = default;
@@ -143,13 +143,12 @@ class network_acceptor {
   virtual void close() noexcept = 0;
   /// The number of connections in the backlog, if known.
   [[nodiscard]] virtual std::size_t backlog() const noexcept = 0;
-  /// The own address, with the port that was chosen.
+  /// The local address, with the port that was chosen.
   [[nodiscard]] virtual endpoint local() const = 0;
 };
 
-/// The network of a scheduler: a service, like file_backend. The library sets that of real
-/// schedulers when it is first used, and a simulation sets its own. Set another one with
-/// scheduler::set_service() before.
+/// The network of a scheduler: a service, like file_backend. The library creates it for real
+/// schedulers when it is first used. To use another one, call scheduler::set_service() before.
 ///
 /// Thread safety: thread-bound to the scheduler.
 class network_backend {
@@ -161,7 +160,7 @@ class network_backend {
   network_backend& operator=(const network_backend&) = delete;
   virtual ~network_backend() = default;
 
-  /// A word, such as "asio" or "simulated".
+  /// A word, such as "asio".
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   /// Connects to one address, which is not a name. Ends without a connection after a stop.
   [[nodiscard]] virtual task<std::unique_ptr<network_stream>> connect(
@@ -180,7 +179,7 @@ class network_backend {
 };
 
 /// Returns the network of `s`, which is created on first use.
-/// Errors: failed_precondition, if `s` is a scheduler of the program without a network.
+/// Errors: failed_precondition, if `s` is simulated or a user-defined scheduler without a network.
 [[nodiscard]] network_backend& get_network_backend(scheduler& s);
 
 }  // namespace LEAT

@@ -11,21 +11,11 @@
 #include "leat/async/scheduler/timer_heap.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/net/connection.hpp"
+#include "leat/net/listener_statistics.hpp"
 #include "leat/net/network_backend.hpp"
 #include "leat/sync/synchronizer.hpp"
 
-namespace LEAT {
-
-/// The counters of a listener.
-struct listener_statistics {
-  std::uint64_t accepted = 0;  ///< connections, ever
-  std::uint64_t failed = 0;    ///< connections that failed before they were accepted
-  std::size_t backlog = 0;     ///< connections that wait in the kernel, if known
-  /// True while the process is out of descriptors or memory, so that clients wait.
-  bool exhausted = false;
-};
-
-namespace detail {
+namespace LEAT::detail {
 
 /// A listener, shared with its operations, which may outlive it.
 ///
@@ -135,5 +125,4 @@ struct accept_operation : synchronizer_operation<listener_state> {
   scheduler* on;
 };
 
-}  // namespace detail
-}  // namespace LEAT
+}  // namespace LEAT::detail
