@@ -1,14 +1,20 @@
 #include "net/asio_acceptor.hpp"
 
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <optional>
 #include <string>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
+#include "base/internal/fork_generation.hpp"
 #include "leat/async/loop/internal/asio_context.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/internal/frame_allocator.hpp"
@@ -26,23 +32,87 @@ void set(int socket, int level, int name, int value, const endpoint& at) {
   if (::setsockopt(socket, level, name, &value, sizeof value) != 0) fail(at, last_error());
 }
 
-bool is_stale(const socket_address& address) {
+// The file of a Unix socket, and which one.
+struct socket_file {
+  explicit socket_file(const std::string& path) {
+    struct stat s{};
+    if (::lstat(path.c_str(), &s) != 0 || !S_ISSOCK(s.st_mode)) return;
+    device = s.st_dev;
+    number = s.st_ino;
+  }
+  [[nodiscard]] explicit operator bool() const noexcept { return number != 0; }
+  friend bool operator==(const socket_file&, const socket_file&) = default;
+
+  std::uint64_t device = 0;
+  std::uint64_t number = 0;
+};
+
+// Programs that replace stale files of one directory do so one after the other: otherwise the
+// second one could remove the file that the first has just made. If another program holds the lock
+// for long, it is ignored.
+class directory_lock {
+ public:
+  explicit directory_lock(const std::string& path) {
+    const auto slash = path.rfind('/');
+    const std::string directory = slash == path.npos ? "." : path.substr(0, slash + 1);
+    number_ = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int i = 0; i < 20 && number_ >= 0; ++i) {
+      if (::flock(number_, LOCK_EX | LOCK_NB) == 0) return;
+      ::usleep(1000);
+    }
+  }
+  directory_lock(const directory_lock&) = delete;
+  directory_lock& operator=(const directory_lock&) = delete;
+  ~directory_lock() {
+    if (number_ >= 0) ::close(number_);
+  }
+
+ private:
+  int number_ = -1;
+};
+
+bool refuses_clients(const socket_address& address) {
   const descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
                          "socket");
   return ::connect(probe.get(), &address.base, address.size) != 0 && errno == ECONNREFUSED;
 }
 
-void bind_to(int socket, const endpoint& at, const socket_address& address,
-             const listen_options& o) {
-  if (::bind(socket, &address.base, address.size) == 0) return;
-  asio_error_code ec = last_error();
-  const bool has_file = at.is_unix() && !at.path().starts_with('@');
-  if (ec == asio::error::address_in_use && has_file && o.replace_stale_path && is_stale(address)) {
-    ::unlink(std::string(at.path()).c_str());
-    if (::bind(socket, &address.base, address.size) == 0) return;
-    ec = last_error();
+// Removes the file of a socket on which no process listens. Returns true if it is gone.
+bool remove_if_stale(const std::string& path, const socket_address& address) {
+  const socket_file before(path);
+  if (!before || !refuses_clients(address) || socket_file(path) != before) return false;
+  return ::unlink(path.c_str()) == 0;
+}
+
+// Binds and listens. `path`: of the file, or empty.
+void start_listening(int socket, const endpoint& at, const std::string& path,
+                     const socket_address& address, const listen_options& o) {
+  std::optional<directory_lock> lock;
+  if (!path.empty()) lock.emplace(path);
+  if (::bind(socket, &address.base, address.size) != 0) {
+    const asio_error_code ec = last_error();
+    const bool may_be_stale =
+        ec == asio::error::address_in_use && !path.empty() && o.replace_stale_path;
+    if (!may_be_stale || !remove_if_stale(path, address)) fail(at, ec);
+    if (::bind(socket, &address.base, address.size) != 0) fail(at, last_error());
   }
+  if (::listen(socket, o.backlog) == 0) return;
+  const asio_error_code ec = last_error();
+  if (!path.empty()) ::unlink(path.c_str());
   fail(at, ec);
+}
+
+// Absolute, because the program may change its directory.
+std::string absolute(std::string path) {
+  if (path.empty() || path.starts_with('/')) return path;
+  std::array<char, PATH_MAX> here{};
+  if (!::getcwd(here.data(), here.size())) return path;
+  return here.data() + ('/' + path);
+}
+
+bool is_file(const std::string& path, std::uint64_t device, std::uint64_t number) {
+  const socket_file present(path);
+  return present.device == device && present.number == number;
 }
 
 endpoint address_of(int socket) {
@@ -54,7 +124,10 @@ endpoint address_of(int socket) {
 }  // namespace
 
 asio_acceptor::asio_acceptor(scheduler& s, const endpoint& at, const listen_options& o)
-    : scheduler_(s), socket_(scheduler_executor(s)), accepted_(o.accepted) {
+    : scheduler_(s),
+      socket_(scheduler_executor(s)),
+      accepted_(o.accepted),
+      generation_(fork_generation()) {
   socket_address address(at);
   int made = ::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (made < 0 && errno == EAFNOSUPPORT && at.is_any()) {  // a kernel without IPv6
@@ -70,62 +143,57 @@ asio_acceptor::asio_acceptor(scheduler& s, const endpoint& at, const listen_opti
   }
   // Before listen(), so that the window of the first segment fits.
   const connection_options& a = o.accepted;
-  if (a.receive_buffer > 0)
-    set(made, SOL_SOCKET, SO_RCVBUF, static_cast<int>(a.receive_buffer / 2), at);
-  bind_to(made, at, address, o);
-  if (::listen(made, o.backlog) != 0) fail(at, last_error());
-  local_ = at.is_any() ? endpoint("*", address_of(made).port()) : address_of(made);
-  if (at.is_unix() && !at.path().starts_with('@')) {
-    path_ = at.path();
-    struct stat made_file{};
-    ::stat(path_.c_str(), &made_file);
-    device_ = made_file.st_dev;
-    file_ = made_file.st_ino;
+  if (a.receive_buffer > 0) {
+    set(made, SOL_SOCKET, SO_RCVBUF, kernel_buffer_size(a.receive_buffer), at);
   }
-  watch(socket.release());
+  const bool has_file = at.is_unix() && !at.path().starts_with('@');
+  path_ = has_file ? absolute(std::string(at.path())) : "";
+  local_ = at;
+  watch(socket);  // before it has a file, which an error would leave behind
+  start_listening(number(), at, path_, address, o);
+  const socket_file file(path_);
+  device_ = file.device;
+  file_ = file.number;
+  if (at.is_any()) local_ = endpoint("*", address_of(number()).port());
+  if (!at.is_any() && !at.is_unix()) local_ = address_of(number());
 }
 
-asio_acceptor::asio_acceptor(scheduler& s, int listening)
-    : scheduler_(s), socket_(scheduler_executor(s)) {
-  descriptor socket(listening, "listener");
+asio_acceptor::asio_acceptor(scheduler& s, descriptor& listening)
+    : scheduler_(s), socket_(scheduler_executor(s)), generation_(fork_generation()) {
   int listens = 0;
   socklen_t size = sizeof listens;
-  const bool known = ::getsockopt(listening, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0;
+  const bool known = ::getsockopt(listening.get(), SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0;
   if (!known || listens == 0) {
     throw failure(errc::invalid_argument,
-                  "descriptor " + std::to_string(listening) + " adopted as a listener: " +
+                  "descriptor " + std::to_string(listening.get()) + " adopted as a listener: " +
                       (known ? "it does not listen" : last_error().message()));
   }
-  ::fcntl(listening, F_SETFD, FD_CLOEXEC);
-  local_ = address_of(listening);
-  watch(socket.release());
+  ::fcntl(listening.get(), F_SETFD, FD_CLOEXEC);
+  local_ = address_of(listening.get());
+  watch(listening);
 }
 
-void asio_acceptor::watch(int listening) {
-  const int flags = ::fcntl(listening, F_GETFL);
-  ::fcntl(listening, F_SETFL, flags | O_NONBLOCK);
+void asio_acceptor::watch(descriptor& listening) {
+  const int flags = ::fcntl(listening.get(), F_GETFL);
+  ::fcntl(listening.get(), F_SETFL, flags | O_NONBLOCK);
   asio_error_code ec;
-  socket_.assign(listening, ec);
-  if (!ec) return;
-  ::close(listening);
-  fail(local_, ec);
+  socket_.assign(listening.get(), ec);
+  if (ec) fail(local_, ec);
+  listening.release();
 }
 
 std::unique_ptr<network_stream> asio_acceptor::accept(asio_error_code& error) {
+  auto stream = std::make_unique<asio_stream>();  // first: later, a lack of memory would lose one
   socket_address peer;
-  for (;;) {
-    peer.size = sizeof peer.any;
-    const int accepted = ::accept4(number(), &peer.base, &peer.size, SOCK_CLOEXEC);
-    if (accepted < 0) {
-      error = errno == EAGAIN || errno == EWOULDBLOCK ? asio_error_code() : last_error();
-      return nullptr;
-    }
-    descriptor guard(accepted, "accept");
-    auto stream = std::make_unique<asio_stream>(accepted, peer);
-    guard.release();
-    static_cast<void>(stream->apply(accepted_));  // it may have been reset: its reads say so
-    return stream;
+  const int accepted = ::accept4(number(), &peer.base, &peer.size, SOCK_CLOEXEC);
+  if (accepted < 0) {
+    error = errno == EAGAIN || errno == EWOULDBLOCK ? asio_error_code() : last_error();
+    return nullptr;
   }
+  descriptor socket(accepted, "accept");
+  stream->take(socket, peer);
+  static_cast<void>(stream->apply(accepted_));  // it may have been reset: its reads say so
+  return stream;
 }
 
 namespace {
@@ -158,11 +226,8 @@ void asio_acceptor::stop_waiting() noexcept {
 void asio_acceptor::close() noexcept {
   if (!socket_.is_open()) return;
   *target_ = nullptr;
-  struct stat present{};
-  if (!path_.empty() && ::stat(path_.c_str(), &present) == 0 && present.st_dev == device_ &&
-      present.st_ino == file_) {
-    ::unlink(path_.c_str());
-  }
+  const bool is_own = generation_ == fork_generation() && file_ != 0;
+  if (is_own && is_file(path_, device_, file_)) ::unlink(path_.c_str());
   asio_error_code ignored;
   socket_.close(ignored);
 }

@@ -20,7 +20,7 @@ class asio_acceptor final : public network_acceptor {
   /// Listens. Errors: system errors, with the address.
   asio_acceptor(scheduler& s, const endpoint& at, const listen_options& options);
   /// Adopts a socket that listens. Errors: invalid_argument; system errors. It is then closed.
-  asio_acceptor(scheduler& s, int listening);
+  asio_acceptor(scheduler& s, descriptor& listening);
   ~asio_acceptor() override { close(); }
 
   [[nodiscard]] std::unique_ptr<network_stream> accept(asio_error_code& error) override;
@@ -33,7 +33,7 @@ class asio_acceptor final : public network_acceptor {
  private:
   using watched = asio::posix::basic_stream_descriptor<scheduler_executor>;
 
-  void watch(int listening);
+  void watch(descriptor& listening);
   [[nodiscard]] int number() const noexcept {
     return const_cast<watched&>(socket_).native_handle();  // which changes nothing
   }
@@ -44,8 +44,10 @@ class asio_acceptor final : public network_acceptor {
   std::shared_ptr<work_item*> target_ = std::make_shared<work_item*>(nullptr);
   connection_options accepted_;
   endpoint local_;
-  // The file of a Unix socket. Another process may have replaced it: then it stays.
+  // The file of a Unix socket. Another process may have replaced it: then it stays. It also stays
+  // in a child of fork().
   std::string path_;
+  const unsigned generation_;
   std::uint64_t device_ = 0;
   std::uint64_t file_ = 0;
 };

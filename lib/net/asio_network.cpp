@@ -59,10 +59,13 @@ task<> connect_unix(int socket, const endpoint& to, const socket_address& addres
 task<std::unique_ptr<network_stream>> asio_network::connect(endpoint to,
                                                             connection_options options) {
   const socket_address address(to);
+  auto stream = std::make_unique<asio_stream>();
   descriptor made(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
-  auto stream = std::make_unique<asio_stream>(made.release(), address);
-  if (const auto ec = stream->apply(options)) throw failure(ec, "options of a connection");
-  if (to.is_unix()) co_await connect_unix(stream->descriptor(), to, address);
+  stream->take(made, address);
+  if (const auto ec = stream->apply(options)) {
+    throw failure(ec, "connect to " + to.text() + ": its connection_options");
+  }
+  if (to.is_unix()) co_await connect_unix(stream->number_of_socket(), to, address);
   stream->attach(scheduler_);
   if (to.is_unix()) co_return stream;
   const asio::generic::stream_protocol::endpoint target(&address.base, address.size);

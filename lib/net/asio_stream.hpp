@@ -2,9 +2,9 @@
 
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <system_error>
 
+#include "leat/base/internal/descriptor.hpp"
 #include "leat/net/network_backend.hpp"
 #include "net/socket_address.hpp"
 
@@ -13,9 +13,12 @@ namespace LEAT::detail {
 /// A connection of the kernel. Once it is attached, a socket of Asio performs its transfers.
 class asio_stream final : public network_stream {
  public:
-  /// Takes a connected socket, whose peer is known or is asked for.
-  explicit asio_stream(int descriptor) noexcept : descriptor_(descriptor) {}
-  asio_stream(int descriptor, const socket_address& peer) noexcept : descriptor_(descriptor) {
+  /// Has no socket yet: take() is the second step, so that a lack of memory loses none.
+  /// Errors: std::bad_alloc.
+  asio_stream() = default;
+  /// Takes a connected socket and its peer.
+  void take(descriptor& socket, const socket_address& peer) noexcept {
+    descriptor_ = socket.release();
     keep_peer(peer);
   }
   ~asio_stream() override;
@@ -23,13 +26,13 @@ class asio_stream final : public network_stream {
   static void* operator new(std::size_t size);
   static void operator delete(void* p, std::size_t size) noexcept;
 
-  /// Checks a descriptor from elsewhere, and finds its peer. Errors: invalid_argument; system
-  /// errors.
-  void check_adopted();
+  /// Checks a descriptor from elsewhere, finds its peer, and takes it. Errors: invalid_argument;
+  /// system errors. Without effect.
+  void adopt(descriptor& socket);
   /// Sets the options. Returns the error.
   asio_error_code apply(const connection_options& options) noexcept;
   /// The descriptor, whether it is attached or not; -1 after close().
-  [[nodiscard]] int descriptor() const noexcept;
+  [[nodiscard]] int number_of_socket() const noexcept;
 
   void attach(scheduler& on) override;
   void start(network_transfer& t) noexcept override;
@@ -37,7 +40,7 @@ class asio_stream final : public network_stream {
   void cancel_all() noexcept override;
   asio_error_code shutdown_send() noexcept override;
   void close(bool resets) noexcept override;
-  [[nodiscard]] bool is_open() const noexcept override { return descriptor() >= 0; }
+  [[nodiscard]] bool is_open() const noexcept override { return number_of_socket() >= 0; }
   [[nodiscard]] endpoint peer() const override;
   [[nodiscard]] endpoint local() const override;
   [[nodiscard]] connection_status status() const noexcept override;
@@ -45,8 +48,7 @@ class asio_stream final : public network_stream {
                              std::size_t size) noexcept override;
   asio_error_code get_option(int level, int name, void* value,
                              std::size_t& size) const noexcept override;
-  [[nodiscard]] bool try_read(std::span<const transfer_buffer> buffers, std::size_t& bytes,
-                              asio_error_code& error) noexcept override;
+  [[nodiscard]] bool try_transfer(network_transfer& t) noexcept override;
 
  private:
   void keep_peer(const socket_address& a) noexcept;
@@ -57,7 +59,7 @@ class asio_stream final : public network_stream {
     sockaddr_in v4;
     sockaddr_in6 v6;
   } peer_{};
-  int descriptor_;  // unattached; -1 otherwise
+  int descriptor_ = -1;  // unattached
   std::optional<stream_socket> socket_;
 };
 

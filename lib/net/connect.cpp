@@ -105,13 +105,35 @@ task<stream_ptr> connect_to_any(network_backend& network, endpoint to, connectio
   }
   if (to.is_address() || to.is_unix()) co_return co_await network.connect(std::move(to), options);
   std::vector<endpoint> addresses = co_await network.resolve(to);
+  if (addresses.empty()) {
+    throw failure(errc::not_found, "connect to " + to.text() + ": the name has no address");
+  }
   race r(network, std::move(to), std::move(addresses), options);
   co_return co_await r.run();
 }
 
 }  // namespace
 
+// Reports the end of the task if its scheduler destroys it.
+class connect_state::end_guard {
+ public:
+  explicit end_guard(connect_state& s) noexcept : state_(&s) {}
+  end_guard(const end_guard&) = delete;
+  end_guard& operator=(const end_guard&) = delete;
+  ~end_guard() {
+    if (!state_) return;
+    state_->ended({}, std::make_exception_ptr(failure(
+                          errc::cancelled, "connect to " + state_->name() +
+                                               ": the scheduler of the connection has ended")));
+  }
+  void dismiss() noexcept { state_ = nullptr; }
+
+ private:
+  connect_state* state_;
+};
+
 task<> connect_state::run(std::shared_ptr<connect_state> self, network_backend& network) {
+  end_guard guard(*self);
   connection made;
   std::exception_ptr error;
   try {
@@ -120,6 +142,7 @@ task<> connect_state::run(std::shared_ptr<connect_state> self, network_backend& 
   } catch (...) {
     error = std::current_exception();
   }
+  guard.dismiss();
   self->ended(std::move(made), std::move(error));
 }
 
@@ -136,7 +159,9 @@ void connect_state::start(const synchronizer_waiter& w) {
   starter_.state = shared_from_this();
   starter_.run_ = [](work_item& item) noexcept {
     const auto self = std::move(static_cast<starter&>(item).state);
+    end_guard guard(*self);
     if (scheduler::current_is_ending()) return;
+    guard.dismiss();
     try {
       self->start_here(*scheduler::current());
     } catch (...) {

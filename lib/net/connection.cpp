@@ -12,13 +12,18 @@
 namespace LEAT {
 
 connection connection::adopt(int descriptor, scheduler* on) {
-  auto stream = std::make_unique<detail::asio_stream>(descriptor);  // owns the descriptor
+  if (descriptor < 0) {
+    throw failure(errc::invalid_argument, "descriptor " + std::to_string(descriptor) +
+                                              " adopted as a connection: it is not open");
+  }
+  detail::descriptor socket(descriptor, "connection");
   scheduler* const s = on ? on : scheduler::current();
   if (!s) {
     throw failure(errc::failed_precondition,
                   "connection adopted outside a task: pass the scheduler to adopt()");
   }
-  stream->check_adopted();
+  auto stream = std::make_unique<detail::asio_stream>();
+  stream->adopt(socket);
   stream->attach(*s);
   return connection(std::move(stream));
 }

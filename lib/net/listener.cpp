@@ -14,6 +14,10 @@ listener::listener(scheduler& s, std::unique_ptr<network_acceptor> a)
     : state_(std::make_shared<detail::listener_state>(s, std::move(a))) {}
 
 listener listener::adopt(int number, scheduler* on) {
+  if (number < 0) {
+    throw failure(errc::invalid_argument, "descriptor " + std::to_string(number) +
+                                              " adopted as a listener: it is not open");
+  }
   detail::descriptor owned(number, "listener::adopt");
   scheduler* const s = on ? on : scheduler::current();
   if (!s) {
@@ -21,10 +25,11 @@ listener listener::adopt(int number, scheduler* on) {
                   "listener adopted outside a task: pass the scheduler to adopt()");
   }
   static_cast<void>(detail::asio_context_of(*s));
-  return {*s, std::make_unique<detail::asio_acceptor>(*s, owned.release())};
+  return {*s, std::make_unique<detail::asio_acceptor>(*s, owned)};
 }
 
 task<listener> listen(endpoint at, listen_options options) {
+  if (!at) throw failure(errc::invalid_argument, "listen at -: the endpoint is empty");
   scheduler& here = this_task::get_scheduler();
   network_backend& network = get_network_backend(here);
   const std::vector<endpoint> addresses = co_await resolve(std::move(at));

@@ -21,9 +21,9 @@ constexpr duration longest_pause = 1s;
 
 // Of one connection, which is then gone: accept(2).
 bool is_of_connection(const asio_error_code& ec) noexcept {
-  constexpr std::array errors{ECONNABORTED, EPROTO,     ENETDOWN,     ENOPROTOOPT, EHOSTDOWN,
-                              ENONET,       EOPNOTSUPP, EHOSTUNREACH, ENETUNREACH, EPERM,
-                              EINTR,        ECONNRESET, ETIMEDOUT};
+  constexpr std::array errors{ECONNABORTED, EPROTO, ENETDOWN,   ENOPROTOOPT,
+                              EHOSTDOWN,    ENONET, EPERM,      EHOSTUNREACH,
+                              ENETUNREACH,  EINTR,  ECONNRESET, ETIMEDOUT};
   return std::ranges::find(errors, ec.value()) != errors.end();
 }
 bool is_exhaustion(const asio_error_code& ec) noexcept {
@@ -44,6 +44,7 @@ void listener_state::end_pause(timer& t) noexcept {
   {
     const lock_type lock(state.mutex_);
     state.is_paused_ = false;
+    state.is_watching_ = true;  // as if `ready_` was posted, which no other thread may do now
   }
   state.ready();
 }
@@ -52,7 +53,7 @@ void listener_state::end_pause(timer& t) noexcept {
 // now.
 bool listener_state::accept_one() {
   taken_.emplace_back();  // first: later, a lack of memory would lose the connection
-  for (;;) {
+  for (int failed = 0;; ++failed) {
     asio_error_code error;
     try {
       taken_.back() = acceptor_->accept(error);
@@ -65,14 +66,19 @@ bool listener_state::accept_one() {
       next_pause_ = shortest_pause;
       return true;
     }
-    if (error && is_of_connection(error)) {
+    // The limit is for an error that does not end, for example because the system forbids it.
+    constexpr int most_failed = 64;
+    if (error && is_of_connection(error) && failed < most_failed) {
       ++failed_;
       continue;
     }
     taken_.pop_back();
-    if (error && is_exhaustion(error)) {
+    if (!error) {
+      exhausted_.clear();
+      next_pause_ = {};
+    } else if (is_exhaustion(error) || is_of_connection(error)) {
       set_exhausted(error);
-    } else if (error) {
+    } else {
       broken_ = error;
     }
     return false;

@@ -3,7 +3,10 @@
 
 #include "base/internal/held_during_fork.hpp"
 #include "base/internal/never_destroyed.hpp"
+#include "leat/base/asio.hpp"
 #include "leat/net/network_backend.hpp"
+
+#include LEAT_ASIO(error.hpp)
 
 namespace LEAT {
 namespace {
@@ -56,11 +59,13 @@ network_stream::~network_stream() {
   all_streams().first_free = static_cast<std::uint32_t>(number_);
 }
 
-void network_stream::read_has_failed(std::uint64_t number) noexcept {
+void network_stream::transfer_has_failed(std::uint64_t number, network_transfer::kind k,
+                                         const asio_error_code& error) noexcept {
+  if (error == asio::error::operation_aborted) return;
   const std::lock_guard lock(mutex_of_streams);
   const stream_table::place& its = place_of(number);
   if (its.stream && its.stream->number_ == number) {
-    its.stream->must_ask_.store(true, std::memory_order_relaxed);
+    its.stream->must_ask_[static_cast<std::size_t>(k)].store(true, std::memory_order_relaxed);
   }
 }
 

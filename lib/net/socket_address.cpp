@@ -32,6 +32,7 @@ std::string zone_name(std::uint32_t index) {
 }  // namespace
 
 socket_address::socket_address(const endpoint& e) : any{} {
+  if (!e) throw failure(errc::invalid_argument, "endpoint '-': it is empty");
   if (e.is_unix()) {
     const std::string_view path = e.path();
     local.sun_family = AF_UNIX;
@@ -84,8 +85,11 @@ endpoint socket_address::to_endpoint() const {
         path.front() = '@';
       } else {
         path.resize(std::strlen(path.c_str()));
+        if (path.starts_with('@')) path.insert(0, "./");
       }
-      return "unix:" + path;
+      const bool has_text =
+          path.size() < sizeof local.sun_path && path != "@" && path.find('\0') == path.npos;
+      return has_text ? endpoint("unix:" + path) : endpoint();
     }
     default: return {};
   }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstddef>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -16,6 +18,11 @@ namespace LEAT::detail {
 /// The error of the last system call, which is equal to a value of asio::error.
 [[nodiscard]] inline asio_error_code last_error() noexcept {
   return {errno, asio::error::get_system_category()};
+}
+
+/// The value for SO_SNDBUF and SO_RCVBUF, which the kernel doubles.
+[[nodiscard]] inline int kernel_buffer_size(std::size_t bytes) noexcept {
+  return static_cast<int>(std::clamp<std::size_t>(bytes / 2, 1, INT_MAX / 2));
 }
 
 /// An address for the calls of the kernel.
@@ -35,8 +42,8 @@ struct socket_address {
   explicit socket_address(const endpoint& e);
 
   [[nodiscard]] int family() const noexcept { return any.ss_family; }
-  /// Converts it back. An IPv4 address in IPv6 becomes IPv4; a socket without a path, an empty
-  /// endpoint. Errors: std::bad_alloc.
+  /// Converts it back. An IPv4 address in IPv6 becomes IPv4. Empty for a socket without a path, and
+  /// for a path that has no text, with a zero byte in it. Errors: std::bad_alloc.
   [[nodiscard]] endpoint to_endpoint() const;
 };
 

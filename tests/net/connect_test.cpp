@@ -1,5 +1,7 @@
 #include "leat/net/connect.hpp"
 
+#include <thread>
+
 #include <asio.hpp>
 
 #include "leat/async/dump/dump.hpp"
@@ -61,6 +63,32 @@ LEAT_NET_TEST("connect: a completion token") {
                       });
   connection c = co_await l.accept();
   CHECK(co_await done.rx.receive() == true);
+}
+
+TEST_CASE("connect: ends as cancelled with the scheduler of the connection") {
+  leat::runtime rt({.threads = 1});
+  const std::string at = "unix:@leat-full-" + std::to_string(::getpid());
+  listener full = rt.block_on(leat::listen(at, {.backlog = 0}));
+  connection first = rt.block_on([](std::string to) -> task<connection> {
+    co_return co_await leat::connect(to);
+  }(at));  // another one waits
+  for (const bool begins : {false, true}) {
+    std::optional<asio::io_context> io(std::in_place);
+    std::string message;
+    std::thread waits([&, on = &leat::get_scheduler(*io)] {
+      message = error_of([&] { static_cast<void>(leat::block_on(leat::connect(*on, at), 60s)); });
+    });
+    std::this_thread::sleep_for(20ms);
+    if (begins) io->poll();
+    io.reset();
+    waits.join();
+    CHECK(contains(message, ": the scheduler of the connection has ended"));
+  }
+  rt.block_on([](listener l, connection c) -> task<> {
+    l.close();
+    c.close();
+    co_return;
+  }(std::move(full), std::move(first)));
 }
 
 TEST_CASE("connect: rejects what is no address of a peer") {
@@ -138,10 +166,7 @@ class fake_network final : public leat::network_backend {
     leat::asio_error_code shutdown_send() noexcept override { return {}; }
     void close(bool) noexcept override {}
     bool is_open() const noexcept override { return true; }
-    bool try_read(std::span<const leat::transfer_buffer>, std::size_t&,
-                  leat::asio_error_code&) noexcept override {
-      return false;
-    }
+    bool try_transfer(leat::network_transfer&) noexcept override { return false; }
     endpoint peer() const override { return to_; }
     endpoint local() const override { return {}; }
     leat::connection_status status() const noexcept override { return {}; }

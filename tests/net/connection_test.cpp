@@ -183,8 +183,39 @@ LEAT_NET_TEST("connection: a reset reaches the peer, once") {
   CHECK(first.error == asio::error::connection_reset);
   const auto second = co_await as_tuple(e.server.async_read_some(asio::buffer(bytes)));
   CHECK(second.error == asio::error::eof);
-  const auto third = co_await as_tuple(e.server.async_write_some(asio::buffer(bytes)));
-  CHECK(third.error == asio::error::broken_pipe);
+  for (int i = 0; i < 3; ++i) {
+    const auto again = co_await as_tuple(e.server.async_read_some(asio::buffer(bytes)));
+    CHECK(again.error == asio::error::eof);
+    const auto written = co_await as_tuple(e.server.async_write_some(asio::buffer(bytes)));
+    CHECK(written.error == asio::error::broken_pipe);
+  }
+}
+
+LEAT_NET_TEST("connection: every write fails after the end was sent, and reads go on") {
+  ends e = co_await connect_ends(half);
+  CHECK_FALSE(e.client.shutdown_send());
+  const std::array<char, 8> bytes{};
+  for (int i = 0; i < 5; ++i) {
+    const auto written = co_await as_tuple(e.client.async_write_some(asio::buffer(bytes)));
+    CHECK(written.error == asio::error::broken_pipe);
+  }
+  co_await write_all(e.server, "still");
+  e.server.close();
+  CHECK(co_await read_all(e.client) == "still");
+}
+
+LEAT_NET_TEST("connection: reads go on after limits, and then see data and the end") {
+  ends e = co_await connect_ends(half);
+  std::array<char, 8> bytes;
+  for (int i = 0; i < 5; ++i) {
+    const auto late =
+        co_await as_tuple(with_timeout(e.server.async_read_some(asio::buffer(bytes)), 1ms));
+    CHECK(late.error == make_error_code(errc::deadline_exceeded));
+    co_await write_all(e.client, std::to_string(i));
+    CHECK(co_await e.server.async_read_some(asio::buffer(bytes)) == 1);
+  }
+  e.client.close();
+  CHECK(co_await read_all(e.server) == "");
 }
 
 LEAT_NET_TEST("connection: close_gracefully() delivers the last reply although bytes are unread") {
@@ -283,6 +314,34 @@ LEAT_NET_TEST("connection: options are set when it is made") {
   }
 }
 
+LEAT_NET_TEST("connection: options that are out of range are limited to what the kernel takes") {
+  leat::connection_options o;
+  o.keep_alive_probes =
+      leat::keep_alive{.idle = leat::duration::max(), .interval = 0s, .probes = 1000};
+  o.user_timeout = leat::duration::max();
+  o.send_buffer = SIZE_MAX;
+  o.receive_buffer = 1;
+  leat::listener l = co_await leat::listen(half.address(), {.accepted = o});
+  connection c = co_await leat::connect(l.local(), o);
+  connection s = co_await l.accept();
+  co_await write_all(c, "x");
+  c.close();
+  CHECK(co_await read_all(s) == "x");
+}
+
+LEAT_NET_TEST("connection: its destructor does not wait for a peer that does not read") {
+  if (half.is_unix) co_return;
+  ends e = co_await connect_ends(half);
+  e.client.set_option(asio::socket_base::linger(true, 3));
+  const std::string block(64 * 1024, 'x');
+  while (!(co_await as_tuple(with_timeout(e.client.async_write_some(asio::buffer(block)), 10ms)))
+              .error) {
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  e.client = connection();
+  CHECK(std::chrono::steady_clock::now() - begin < 2s);
+}
+
 LEAT_NET_TEST("connection: is movable, and an empty one is closed") {
   ends e = co_await connect_ends(half);
   connection moved = std::move(e.client);
@@ -352,7 +411,14 @@ TEST_CASE("connection: rejects a descriptor that is no stream, and closes it") {
     };
     CHECK(contains(refused(::socket(AF_INET, SOCK_DGRAM, 0)), "it is not a stream socket"));
     CHECK(contains(refused(::open("/dev/null", O_RDONLY)), "non-socket"));
-    CHECK(contains(refused(-1), "descriptor -1 adopted as a connection"));
+    CHECK(contains(refused(-1), "descriptor -1 adopted as a connection: it is not open"));
+    const std::string closed = error_of([] {
+      connection c = connection::adopt(::socket(AF_UNIX, SOCK_STREAM, 0));
+      c.close();
+      leat::embedded_scheduler other;
+      c.attach(other);
+    });
+    CHECK(contains(closed, "moved to another scheduler after close()"));
     const int listening = ::socket(AF_INET, SOCK_STREAM, 0);
     REQUIRE(::listen(listening, 1) == 0);
     CHECK(contains(refused(listening), "it listens: pass it to listener::adopt()"));

@@ -104,6 +104,16 @@ TEST_CASE("endpoint: converts to an address of the kernel and back") {
   }
   CHECK(converted("[::ffff:10.0.0.7]:80") == endpoint("10.0.0.7:80"));
   CHECK(socket_address(endpoint("*:80")).family() == AF_INET6);
+  CHECK(contains(error_of([] { static_cast<void>(socket_address(endpoint())); }), "it is empty"));
+  // Names that have no text.
+  socket_address zeros(endpoint("unix:@name"));
+  zeros.size = sizeof zeros.local;
+  CHECK_FALSE(zeros.to_endpoint());
+  zeros.size = offsetof(sockaddr_un, sun_path) + 1;
+  CHECK_FALSE(zeros.to_endpoint());
+  socket_address file(endpoint("unix:x@file"));
+  file.local.sun_path[0] = '@';
+  CHECK(file.to_endpoint().text() == "unix:./@@file");
   CHECK(contains(error_of([&] { converted("[fe80::1%none0]:80"); }),
                  "this machine has no network interface 'none0'"));
 }

@@ -1,6 +1,7 @@
 #include "leat/net/listener.hpp"
 
 #include <fcntl.h>
+#include <fstream>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -217,6 +218,8 @@ TEST_CASE("listener: the errors of listen() name the endpoint") {
                    "listen at 192.0.2.1:80: Cannot assign requested address"));
     CHECK(contains(co_await leat_test::message_of(leat::listen("unix:/nowhere/x")),
                    "listen at unix:/nowhere/x: No such file or directory"));
+    CHECK(contains(co_await leat_test::message_of(leat::listen(endpoint()), errc::invalid_argument),
+                   "listen at -: the endpoint is empty"));
     CHECK(contains(co_await leat_test::message_of(leat::listen("no-such-name.invalid:80")),
                    "resolve no-such-name.invalid:80"));
     listener a = co_await leat::listen("127.0.0.1:0", {.reuse_port = true});
@@ -261,6 +264,52 @@ TEST_CASE("listener: a stale file of a Unix socket is replaced, and the file end
   CHECK_FALSE(exists());
 }
 
+TEST_CASE("listener: listen() removes no file that is not a stale socket") {
+  const std::string path = "/tmp/leat-file-" + std::to_string(::getpid());
+  std::ofstream(path) << "precious";
+  leat::block_on([](const endpoint at) -> task<> {
+    CHECK(contains(co_await leat_test::message_of(leat::listen(at)), "Address already in use"));
+  }("unix:" + path));
+  std::string content;
+  std::ifstream(path) >> content;
+  CHECK(content == "precious");
+  ::unlink(path.c_str());
+}
+
+TEST_CASE("listener: a relative path is removed after a change of the directory; not in a child",
+          "[fork]") {
+  const std::string words = leat_test::run_in_child([] {
+    std::string text;
+    std::string folder = "/tmp/leat-folder-XXXXXX";
+    if (!::mkdtemp(folder.data()) || ::chdir(folder.c_str()) != 0) return std::string("no folder");
+    const auto exists = [&] {
+      struct stat s{};
+      return ::lstat((folder + "/jobs").c_str(), &s) == 0;
+    };
+    {
+      asio::io_context io;
+      std::optional<listener> l;
+      task_group group;
+      group.spawn_on(leat::get_scheduler(io), [](std::optional<listener>& to) -> task<> {
+        to = co_await leat::listen("unix:jobs");
+      }(l));
+      io.run();
+      const pid_t child = ::fork();
+      if (child == 0) {
+        l.reset();
+        ::_exit(0);
+      }
+      ::waitpid(child, nullptr, 0);
+      if (!exists()) text += "the child removed the file; ";
+      if (::chdir("/") != 0) text += "chdir; ";
+    }
+    if (exists()) text += "the file stayed; ";
+    ::rmdir(folder.c_str());
+    return text;
+  });
+  CHECK(words == "");
+}
+
 TEST_CASE("listener: adopts a socket that listens") {
   leat::block_on([]() -> task<> {
     const int listening = ::socket(AF_INET, SOCK_STREAM, 0);
@@ -303,6 +352,12 @@ task<> accept_without_descriptors(std::string& words) {
   co_await group.join();
   if (!accepted) words += "not accepted; ";
   if (l.statistics().exhausted) words += "still exhausted; ";
+  // Without a client, the lack ends too.
+  for (int& d : others) d = ::dup(0);
+  static_cast<void>(co_await as_tuple(with_timeout(l.accept(), 20ms)));
+  for (const int d : others) ::close(d);
+  static_cast<void>(co_await as_tuple(with_timeout(l.accept(), 50ms)));
+  if (l.statistics().exhausted) words += "exhausted without a reason; ";
 }
 
 // In a child process, which changes its limit of descriptors.

@@ -32,24 +32,29 @@
 namespace LEAT {
 namespace detail {
 
-// A dump derives the name of an operation from the name of these types. An operation on a socket is
-// Asio's own; a read also has the number of its stream.
+// An operation on a socket is Asio's own, with the number of the stream beside its handler. A dump
+// derives the name of an operation from the name of these types.
+
+template <network_transfer::kind kind, class Handler, class Buffers>
+[[gnu::always_inline]] inline void initiate_transfer(network_stream& s, Handler&& handler,
+                                                     const Buffers& buffers) {
+  if (stream_socket* const socket = s.asio_socket()) [[likely]] {
+    if (!s.must_ask(kind)) [[likely]] {
+      start_on_socket<kind>(s, *socket, std::forward<Handler>(handler), buffers);
+    } else {
+      start_again<kind>(s, *socket, std::forward<Handler>(handler), buffers);
+    }
+  } else {
+    start_transfer(s, kind, std::forward<Handler>(handler), buffers);
+  }
+}
 
 struct initiate_async_read_some {
   network_stream* stream;
   template <class Handler, class Buffers>
   void operator()(Handler&& handler, const Buffers& buffers) const {
-    if (stream_socket* const socket = stream->asio_socket()) [[likely]] {
-      if (stream->must_ask()) [[unlikely]] {
-        read_again(*stream, std::forward<Handler>(handler), buffers);
-      } else {
-        socket->async_read_some(buffers, read_handler<std::decay_t<Handler>>{
-                                             std::forward<Handler>(handler), stream->number()});
-      }
-    } else {
-      start_transfer(*stream, network_transfer::kind::read, std::forward<Handler>(handler),
-                     buffers);
-    }
+    initiate_transfer<network_transfer::kind::read>(*stream, std::forward<Handler>(handler),
+                                                    buffers);
   }
 };
 
@@ -57,12 +62,8 @@ struct initiate_async_write_some {
   network_stream* stream;
   template <class Handler, class Buffers>
   void operator()(Handler&& handler, const Buffers& buffers) const {
-    if (stream_socket* const socket = stream->asio_socket()) [[likely]] {
-      socket->async_write_some(buffers, std::forward<Handler>(handler));
-    } else {
-      start_transfer(*stream, network_transfer::kind::write, std::forward<Handler>(handler),
-                     buffers);
-    }
+    initiate_transfer<network_transfer::kind::write>(*stream, std::forward<Handler>(handler),
+                                                     buffers);
   }
 };
 
@@ -244,7 +245,7 @@ class connection {
   // ---- Properties. It may be empty.
 
   /// Returns the address of the peer, also after a reset and after close(). For a Unix socket: the
-  /// path where the peer listens, or an empty endpoint for a client. Errors: std::bad_alloc.
+  /// path where the peer listens; empty for a client, and after close(). Errors: std::bad_alloc.
   [[nodiscard]] endpoint peer() const { return stream_ ? stream_->peer() : endpoint(); }
   /// Returns the local address, or an empty endpoint after close(). Errors: std::bad_alloc.
   [[nodiscard]] endpoint local() const { return stream_ ? stream_->local() : endpoint(); }

@@ -59,7 +59,8 @@ class listener {
   /// Waits for a connection, which belongs to the scheduler of the calling task (of the listener,
   /// if called outside a task).
   ///
-  /// It fails only after close(), a stop or a limit. A connection that fails before it is accepted
+  /// It fails only after close(), a stop or a limit, or if the system cannot add the connection to
+  /// the scheduler; it then stays in the backlog. A connection that fails before it is accepted
   /// is skipped. If the process is out of descriptors, or the system out of memory, accept() tries
   /// again after 10 ms, and then after up to 1 s; clients wait in the backlog meanwhile. A line on
   /// standard error says so, at most once a minute.

@@ -86,7 +86,8 @@ class network_stream {
   virtual void close(bool resets) noexcept = 0;
   /// Returns true until close().
   [[nodiscard]] virtual bool is_open() const noexcept = 0;
-  /// The address of the peer, also after close(). Errors: std::bad_alloc.
+  /// The address of the peer, also after close(), except that of a Unix socket. Errors:
+  /// std::bad_alloc.
   [[nodiscard]] virtual endpoint peer() const = 0;
   /// The local address. Errors: std::bad_alloc.
   [[nodiscard]] virtual endpoint local() const = 0;
@@ -104,19 +105,26 @@ class network_stream {
 
   /// A number that no other stream of the process ever has.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
-  /// Records that a read failed or found the end on the stream `number`, which may already be
-  /// destroyed: the next read must ask the kernel, because Asio would wait for an event that does
-  /// not come. Thread safety: thread-safe.
-  static void read_has_failed(std::uint64_t number) noexcept;
-  /// True after read_has_failed().
-  [[nodiscard]] bool must_ask() const noexcept { return must_ask_.load(std::memory_order_relaxed); }
-  /// Reads what has arrived, without a wait. Returns false if no data and no error is available.
-  [[nodiscard]] virtual bool try_read(std::span<const transfer_buffer> buffers, std::size_t& bytes,
-                                      asio_error_code& error) noexcept = 0;
+  /// Records that a transfer of the stream `number`, which may already be destroyed, has failed.
+  /// The next one must ask the kernel, because Asio would wait for an event that does not come. Has
+  /// no effect if it was only cancelled. Thread safety: thread-safe.
+  static void transfer_has_failed(std::uint64_t number, network_transfer::kind k,
+                                  const asio_error_code& error) noexcept;
+  /// Returns true after transfer_has_failed(), for a read or a write.
+  [[nodiscard]] bool must_ask(network_transfer::kind k) const noexcept {
+    return must_ask_[static_cast<std::size_t>(k)].load(std::memory_order_relaxed);
+  }
+  /// Ends the effect of transfer_has_failed(): Asio will see the next event.
+  void ask_no_more(network_transfer::kind k) noexcept {
+    must_ask_[static_cast<std::size_t>(k)].store(false, std::memory_order_relaxed);
+  }
+  /// Reads or writes without a wait, and sets the result of `t`. Returns false, without effect, if
+  /// it would have to wait.
+  [[nodiscard]] virtual bool try_transfer(network_transfer& t) noexcept = 0;
 
  private:
   std::uint64_t number_;
-  std::atomic<bool> must_ask_{false};
+  std::atomic<bool> must_ask_[2]{};  // a read, a write
 
  protected:
   scheduler* scheduler_ = nullptr;        ///< set by attach()
@@ -137,9 +145,10 @@ class network_acceptor {
   /// Posts `ready` once, to the scheduler of the listener, when accept() may succeed. Called again
   /// only after it was posted. Errors: std::bad_alloc.
   virtual void wait(work_item& ready) = 0;
-  /// Ends a wait soon: `ready` is posted. Called on the scheduler of the listener.
+  /// Ends a wait soon: `ready` is posted.
   virtual void stop_waiting() noexcept = 0;
-  /// Stops listening, and resets the connections of the backlog. A wait ends.
+  /// Stops listening, and resets the connections of the backlog. A wait ends without a post. Called
+  /// on the scheduler of the listener.
   virtual void close() noexcept = 0;
   /// The number of connections in the backlog, if known.
   [[nodiscard]] virtual std::size_t backlog() const noexcept = 0;

@@ -42,6 +42,8 @@ class connect_state final : public synchronizer,
     std::shared_ptr<connect_state> state;
   };
 
+  class end_guard;
+
   static task<> run(std::shared_ptr<connect_state> self, network_backend& network);
   void start_here(scheduler& on);
   void ended(connection c, std::exception_ptr error) noexcept;

@@ -22,7 +22,7 @@
 #include LEAT_ASIO(dispatch.hpp)
 #include LEAT_ASIO(error.hpp)
 #include LEAT_ASIO(executor_work_guard.hpp)
-#include LEAT_ASIO(post.hpp)
+#include LEAT_ASIO(handler_continuation_hook.hpp)
 
 namespace LEAT::detail {
 
@@ -48,11 +48,7 @@ class handled_transfer final : public network_transfer {
  public:
   template <class Buffers>
   static void start(network_stream& s, kind k, Handler&& handler, const Buffers& b) {
-    allocator a(asio::get_associated_allocator(handler));
-    handled_transfer* const self = traits::allocate(a, 1);
-    ::new (static_cast<void*>(self)) handled_transfer(s, std::move(handler));
-    self->what = k;
-    self->buffer_count = store_buffers(b, self->buffers);
+    handled_transfer* const self = make(s, k, std::move(handler), b);
     self->pending = true;
     auto slot = asio::get_associated_cancellation_slot(self->handler_);
     if (slot.is_connected()) {
@@ -63,11 +59,32 @@ class handled_transfer final : public network_transfer {
     s.start(*self);
   }
 
+  /// Transfers without a wait and posts the result, or returns the handler. The memory comes first:
+  /// without it, nothing must have been moved.
+  template <class Buffers>
+  static std::optional<Handler> start_now(network_stream& s, kind k, Handler&& handler,
+                                          const Buffers& b) {
+    handled_transfer* const self = make(s, k, std::move(handler), b);
+    if (!s.try_transfer(*self)) return self->release();
+    s.get_scheduler().post(*self);
+    return std::nullopt;
+  }
+
  private:
   using allocator = typename std::allocator_traits<
       asio::associated_allocator_t<Handler>>::template rebind_alloc<handled_transfer>;
   using traits = std::allocator_traits<allocator>;
   using executor = asio::associated_executor_t<Handler, scheduler_executor>;
+
+  template <class Buffers>
+  static handled_transfer* make(network_stream& s, kind k, Handler&& handler, const Buffers& b) {
+    allocator a(asio::get_associated_allocator(handler));
+    handled_transfer* const self = traits::allocate(a, 1);
+    ::new (static_cast<void*>(self)) handled_transfer(s, std::move(handler));
+    self->what = k;
+    self->buffer_count = store_buffers(b, self->buffers);
+    return self;
+  }
 
   handled_transfer(network_stream& s, Handler&& h)
       : stream_(s),
@@ -118,15 +135,6 @@ void start_transfer(network_stream& s, network_transfer::kind k, Handler&& handl
   handled_transfer<std::decay_t<Handler>>::start(s, k, std::forward<Handler>(handler), b);
 }
 
-/// A handler with its results.
-template <class Handler>
-struct completion_of_read {
-  Handler handler;
-  asio_error_code error;
-  std::size_t bytes;
-  void operator()() { std::move(handler)(error, bytes); }
-};
-
 /// A handler that reports the end of the stream as an empty optional.
 template <class Handler>
 struct end_as_value {
@@ -141,36 +149,52 @@ struct end_as_value {
   }
 };
 
-/// The handler of a read that Asio performs. Once a read has failed or has found the end, Asio
-/// would wait for an event of the kernel that does not come.
-template <class Handler>
-struct read_handler {
+/// The handler of a transfer that Asio performs. Once a transfer has failed, or a read has found
+/// the end, Asio would wait for an event of the kernel that does not come.
+template <class Handler, network_transfer::kind kind>
+struct transfer_handler {
   Handler handler;
   std::uint64_t stream;
   void operator()(const asio_error_code& ec, std::size_t n) {
     if (ec) [[unlikely]]
-      network_stream::read_has_failed(stream);
+      network_stream::transfer_has_failed(stream, kind, ec);
     std::move(handler)(ec, n);
   }
 };
 
-/// Reads from a socket of Asio after a read has failed: asks the kernel, and only waits if nothing
-/// has arrived.
-template <class Handler, class Buffers>
-[[gnu::cold]] void read_again(network_stream& s, Handler&& handler, const Buffers& b) {
-  std::array<transfer_buffer, network_transfer::max_buffers> buffers;
-  const std::size_t count = store_buffers(b, buffers);
-  std::size_t bytes = 0;
-  asio_error_code error;
-  if (!s.try_read({buffers.data(), count}, bytes, error)) {
-    s.asio_socket()->async_read_some(
-        b, read_handler<std::decay_t<Handler>>{std::forward<Handler>(handler), s.number()});
-    return;
+/// Asks the handler inside whether it continues an operation, for which Asio needs no lock.
+template <class Handler, network_transfer::kind kind>
+bool asio_handler_is_continuation(transfer_handler<Handler, kind>* h) {
+  using asio::asio_handler_is_continuation;
+  return asio_handler_is_continuation(std::addressof(h->handler));
+}
+template <class Handler>
+bool asio_handler_is_continuation(end_as_value<Handler>* h) {
+  using asio::asio_handler_is_continuation;
+  return asio_handler_is_continuation(std::addressof(h->handler));
+}
+
+/// Reads from a socket of Asio or writes to it.
+template <network_transfer::kind kind, class Handler, class Buffers>
+[[gnu::always_inline]] inline void start_on_socket(network_stream& s, stream_socket& socket,
+                                                   Handler&& handler, const Buffers& b) {
+  using wrapped = transfer_handler<std::decay_t<Handler>, kind>;
+  if constexpr (kind == network_transfer::kind::read) {
+    socket.async_read_some(b, wrapped{std::forward<Handler>(handler), s.number()});
+  } else {
+    socket.async_write_some(b, wrapped{std::forward<Handler>(handler), s.number()});
   }
-  const auto executor =
-      asio::get_associated_executor(handler, scheduler_executor(s.get_scheduler()));
-  asio::post(executor, completion_of_read<std::decay_t<Handler>>{std::forward<Handler>(handler),
-                                                                 error, bytes});
+}
+
+/// The same after a transfer has failed: asks the kernel, and waits only if that would block.
+template <network_transfer::kind kind, class Handler, class Buffers>
+[[gnu::cold, gnu::noinline]] void start_again(network_stream& s, stream_socket& socket,
+                                              Handler&& handler, const Buffers& b) {
+  using transfer = handled_transfer<std::decay_t<Handler>>;
+  auto left = transfer::start_now(s, kind, std::forward<Handler>(handler), b);
+  if (!left) return;
+  s.ask_no_more(kind);
+  start_on_socket<kind>(s, socket, std::move(*left), b);
 }
 
 /// A handler without a number of bytes.
@@ -206,24 +230,15 @@ struct LEAT_NAMESPACE_OF_ASIO::associator<Associator, leat::detail::without_byte
   }
 };
 
-/// For read_handler.
-template <template <class, class> class Associator, class Handler, class Default>
-struct LEAT_NAMESPACE_OF_ASIO::associator<Associator, leat::detail::read_handler<Handler>, Default>
-    : Associator<Handler, Default> {
-  /// Asks the handler inside.
-  static typename Associator<Handler, Default>::type get(
-      const leat::detail::read_handler<Handler>& h, const Default& d = Default()) noexcept {
-    return Associator<Handler, Default>::get(h.handler, d);
-  }
-};
-
-/// For completion_of_read.
-template <template <class, class> class Associator, class Handler, class Default>
-struct LEAT_NAMESPACE_OF_ASIO::associator<Associator, leat::detail::completion_of_read<Handler>,
+/// For transfer_handler.
+template <template <class, class> class Associator, class Handler,
+          leat::network_transfer::kind kind, class Default>
+struct LEAT_NAMESPACE_OF_ASIO::associator<Associator, leat::detail::transfer_handler<Handler, kind>,
                                           Default> : Associator<Handler, Default> {
   /// Asks the handler inside.
   static typename Associator<Handler, Default>::type get(
-      const leat::detail::completion_of_read<Handler>& h, const Default& d = Default()) noexcept {
+      const leat::detail::transfer_handler<Handler, kind>& h,
+      const Default& d = Default()) noexcept {
     return Associator<Handler, Default>::get(h.handler, d);
   }
 };
