@@ -19,7 +19,9 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/loop/completion_tokens.hpp"
 #include "leat/leat.hpp"
+#include "leat/net.hpp"
 #include "leat/sim.hpp"
 #include "leat/tensorflow.hpp"
 #include "support/temp_dir.hpp"
@@ -110,6 +112,8 @@ struct fixture {
                                                        .sessions = {.init = any_function()},
                                                        .write_events = false}};
 
+  std::optional<leat::listener> listener;
+
   leat::task<> prepare() {
     registry.add("weights", weights);
     co_await leat::make_directories(directory / "logs");
@@ -124,6 +128,7 @@ struct fixture {
     log = co_await leat::quarantine_log::open(directory / "quarantine.json");
     static_cast<void>(numbers.try_push(1));
     numbers.close();
+    listener = co_await leat::listen("127.0.0.1:0");
   }
 };
 
@@ -156,6 +161,7 @@ inline leat::task<> prepare_and_call(const test_case& c, fixture& f) {
   } catch (...) {
     error = std::current_exception();
   }
+  f.listener.reset();  // before its scheduler
   co_await f.supervised.stop();
   co_await f.added->close();
   if (error) std::rethrow_exception(error);
@@ -220,6 +226,17 @@ inline int run(std::span<const test_case> cases) {
           "flat_map", [](int n) { return std::vector<int>(2, n); }, __VA_ARGS__) \
       .next()
 #define CALL_pipeline(stage, ...) leat::read_queue(f.numbers).stage(__VA_ARGS__).next()
+
+#define CALL_connect_2(...) leat::connect(f.listener->local(), __VA_ARGS__)
+#define CALL_connect_3(...) \
+  leat::connect(leat::this_task::get_scheduler(), f.listener->local(), __VA_ARGS__)
+#define CALL_async_connect(...)                                                           \
+  leat::async_connect(leat::this_task::get_scheduler(), f.listener->local(), __VA_ARGS__, \
+                      leat::use_task)
+#define CALL_listen(...) leat::listen("127.0.0.1:0", __VA_ARGS__)
+#define CALL_network_backend_connect(...)                     \
+  leat::get_network_backend(leat::this_task::get_scheduler()) \
+      .connect(f.listener->local(), __VA_ARGS__)
 
 #define CALL_coordinator_join(...) f.coord.join(__VA_ARGS__)
 #define CALL_with_coordinator(...) leat::with_coordinator(f.in_coordinator, __VA_ARGS__)
