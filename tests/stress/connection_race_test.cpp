@@ -144,9 +144,9 @@ task<> connect_all(endpoint to, std::uint64_t count, random_numbers random, coun
   co_await leat::with_task_group([&](leat::task_group& connections) -> task<> {
     for (std::uint64_t i = 0; i < count; ++i) {
       auto slot = co_await slots.acquire();
-      const bool in_time = random() % 4 != 0;
-      auto made = co_await as_tuple(with_timeout(
-          leat::connect(to), in_time ? std::chrono::microseconds(10s) : pause(random)));
+      std::chrono::microseconds limit = pause(random);
+      if (random() % 4 != 0) limit = 10s;
+      auto made = co_await as_tuple(with_timeout(leat::connect(to), limit));
       if (made.error) continue;
       ++all.connected;
       connections.spawn([](connection c, random_numbers r, counts& total, auto own) -> task<> {
