@@ -9,6 +9,7 @@
 
 #include <iostream>
 
+#include <asio/write.hpp>
 #include <leat/leat.hpp>
 #include <leat/net.hpp>
 
