@@ -5,7 +5,6 @@
 // asio/echo-1         64 bytes to a TCP server and back, one connection at a time; ns/echo
 // asio/echo-50        the same over 50 connections; ns/echo
 // asio/echo-1000      the same over 1,000 connections; ns/echo
-// net/echo-N, net/connect   the same as leat_net_bench, on sockets of Asio; ns/item
 // latency/echo-N      round trips of these echoes over N connections; us
 
 #include <asio/detached.hpp>
@@ -28,8 +27,5 @@ struct leat_library {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Beside leat_net_bench, it is a peer.
-  const bool is_peer = std::string_view(bench::parse(argc, argv).workload).starts_with("net/");
-  return bench::asio_loops<leat_library>::main(argc, argv,
-                                               is_peer ? "leat, sockets of Asio" : "leat");
+  return bench::asio_loops<leat_library>::main(argc, argv, "leat");
 }

@@ -1,5 +1,5 @@
 // Connections of leat in leat tasks, one thread. The peers run the same loops on sockets of Asio:
-// leat_asio_bench in leat tasks, and asio_operation_peer in coroutines of Asio.
+// leat_socket_bench in leat tasks, and asio_net_peer in coroutines of Asio.
 //
 // net/echo-N          64 bytes to a TCP server and back, over N connections; ns/echo
 // net/connect         a connection that is made, accepted and reset; ns/connection
@@ -9,7 +9,7 @@
 #include <leat/async/loop/async_run.hpp>
 #include <leat/net.hpp>
 
-#include "support/asio_operations.hpp"
+#include "support/net_loops.hpp"
 
 namespace {
 
@@ -17,7 +17,7 @@ struct leat_library {
   using task = leat::task<>;
   static constexpr const leat::use_task_t& token = leat::use_task;
 };
-using loops = bench::asio_loops<leat_library>;
+using loops = bench::net_loops<leat_library>;
 
 leat::task<> echo(long connections, long count) {
   leat::listener listener = co_await leat::listen("127.0.0.1:0");
@@ -31,7 +31,7 @@ leat::task<> echo(long connections, long count) {
   leat::task_group tasks;
   for (std::size_t i = 0; i < clients.size(); ++i) {
     tasks.spawn(loops::serve(servers[i], each));
-    tasks.spawn(loops::call(clients[i], each, nullptr));
+    tasks.spawn(loops::call(clients[i], each));
   }
   co_await tasks.join();
 }

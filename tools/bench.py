@@ -176,7 +176,7 @@ comparisons = [
               count=2_000 if options.tiny else 50_000, parts=PERCENTILES) for n in (1, 1_000)),
     *(compare('asio/' + w, 'leat_asio_bench', 'asio_operation_peer', *['epoll_peer'] * w.startswith('echo'),
               count=items // 10) for w in ('timer', 'socket-pair', 'echo-1', 'echo-50', 'echo-1000')),
-    *(compare('net/' + w, 'leat_net_bench', 'leat_asio_bench', 'asio_operation_peer', count=items // 10)
+    *(compare('net/' + w, 'leat_net_bench', 'leat_socket_bench', 'asio_net_peer', count=items // 10)
       for w in ('echo-1', 'echo-64', 'echo-1000', 'connect')),
     *(compare('http/' + w, 'leat_http_bench', 'asio_http_peer', *['asio_http_peer/or'] * (w == 'get-limits'),
               count=items // 30) for w in ('get', 'get-limits')),

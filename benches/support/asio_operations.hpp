@@ -1,6 +1,6 @@
 #pragma once
 
-// The loops of the workloads asio/*, net/* and latency/echo-N, for any type of coroutine and its
+// The loops of the workloads asio/* and latency/echo-N, for any type of coroutine and its
 // completion token.
 
 #include <array>
@@ -47,16 +47,14 @@ struct asio_loops {
     }
   }
 
-  template <class Socket>
-  static task serve(Socket& s, long count) {
+  static task serve(tcp::socket& s, long count) {
     std::array<char, 64> bytes{};
     for (long i = 0; i < count; ++i) {
       const std::size_t n = co_await s.async_read_some(asio::buffer(bytes), token);
       co_await asio::async_write(s, asio::buffer(bytes, n), token);
     }
   }
-  template <class Socket>
-  static task call(Socket& s, long count, latencies* round_trips) {
+  static task call(tcp::socket& s, long count, latencies* round_trips) {
     std::array<char, 64> bytes{};
     for (long i = 0; i < count; ++i) {
       const stopwatch watch;
@@ -86,29 +84,6 @@ struct asio_loops {
     io.run();
   }
 
-  // Connections that end by a reset leave no port behind that a later one would wait for.
-  static task accept_all(tcp::acceptor& a, long count) {
-    for (long i = 0; i < count; ++i) {
-      tcp::socket s = co_await a.async_accept(token);
-      s.set_option(tcp::no_delay(true));
-    }
-  }
-  static task connect_all(asio::io_context& io, tcp::endpoint to, long count) {
-    for (long i = 0; i < count; ++i) {
-      tcp::socket s(io);
-      co_await s.async_connect(to, token);
-      s.set_option(tcp::no_delay(true));
-      s.set_option(asio::socket_base::linger(true, 0));
-    }
-  }
-  static void connect(long count) {
-    asio::io_context io{1};
-    tcp::acceptor acceptor(io, {asio::ip::make_address("127.0.0.1"), 0});
-    Library::start(io, accept_all(acceptor, count));
-    Library::start(io, connect_all(io, acceptor.local_endpoint(), count));
-    io.run();
-  }
-
   static void run(const request& r, long count, latencies* round_trips) {
     if (r.workload == "asio/timer") {
       asio::io_context io{1};
@@ -122,10 +97,7 @@ struct asio_loops {
       Library::start(io, ping(a, count / 4));
       Library::start(io, pong(b, count / 4));
       io.run();
-    } else if (r.workload == "net/connect") {
-      connect(count);
-    } else if (r.workload.starts_with("asio/echo-") || r.workload.starts_with("net/echo-") ||
-               r.workload.starts_with("latency/echo-")) {
+    } else if (r.workload.starts_with("asio/echo-") || r.workload.starts_with("latency/echo-")) {
       echo(number_of(r), count, round_trips);
     } else {
       unknown(r);
