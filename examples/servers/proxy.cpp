@@ -22,7 +22,7 @@ struct settings {
   std::chrono::seconds idle, drain;
 };
 
-// What the connections share. It outlives them.
+// Shared by all connections, which it outlives.
 struct shared_state {
   settings options;
   leat::semaphore slots{1000, "connections"};

@@ -32,21 +32,6 @@ void set(int socket, int level, int name, int value, const endpoint& at) {
   if (::setsockopt(socket, level, name, &value, sizeof value) != 0) fail(at, last_error());
 }
 
-// The file of a Unix socket, and which one.
-struct socket_file {
-  explicit socket_file(const std::string& path) {
-    struct stat s{};
-    if (::lstat(path.c_str(), &s) != 0 || !S_ISSOCK(s.st_mode)) return;
-    device = s.st_dev;
-    number = s.st_ino;
-  }
-  [[nodiscard]] explicit operator bool() const noexcept { return number != 0; }
-  friend bool operator==(const socket_file&, const socket_file&) = default;
-
-  std::uint64_t device = 0;
-  std::uint64_t number = 0;
-};
-
 // Programs that replace stale files of one directory do so one after the other: otherwise the
 // second one could remove the file that the first has just made. If another program holds the lock
 // for long, it is ignored.
@@ -110,11 +95,6 @@ std::string absolute(std::string path) {
   return here.data() + ('/' + path);
 }
 
-bool is_file(const std::string& path, std::uint64_t device, std::uint64_t number) {
-  const socket_file present(path);
-  return present.device == device && present.number == number;
-}
-
 endpoint address_of(int socket) {
   socket_address a;
   if (::getsockname(socket, &a.base, &a.size) != 0) return {};
@@ -122,6 +102,13 @@ endpoint address_of(int socket) {
 }
 
 }  // namespace
+
+socket_file::socket_file(const std::string& path) noexcept {
+  struct stat s{};
+  if (::lstat(path.c_str(), &s) != 0 || !S_ISSOCK(s.st_mode)) return;
+  device = s.st_dev;
+  number = s.st_ino;
+}
 
 asio_acceptor::asio_acceptor(scheduler& s, const endpoint& at, const listen_options& o)
     : scheduler_(s),
@@ -151,11 +138,10 @@ asio_acceptor::asio_acceptor(scheduler& s, const endpoint& at, const listen_opti
   local_ = at;
   watch(socket);  // before it has a file, which an error would leave behind
   start_listening(number(), at, path_, address, o);
-  const socket_file file(path_);
-  device_ = file.device;
-  file_ = file.number;
-  if (at.is_any()) local_ = endpoint("*", address_of(number()).port());
-  if (!at.is_any() && !at.is_unix()) local_ = address_of(number());
+  file_ = socket_file(path_);
+  if (at.is_unix()) return;
+  const endpoint bound = address_of(number());
+  local_ = at.is_any() ? endpoint("*", bound.port()) : bound;
 }
 
 asio_acceptor::asio_acceptor(scheduler& s, descriptor& listening)
@@ -226,8 +212,8 @@ void asio_acceptor::stop_waiting() noexcept {
 void asio_acceptor::close() noexcept {
   if (!socket_.is_open()) return;
   *target_ = nullptr;
-  const bool is_own = generation_ == fork_generation() && file_ != 0;
-  if (is_own && is_file(path_, device_, file_)) ::unlink(path_.c_str());
+  const bool is_own = generation_ == fork_generation() && file_;
+  if (is_own && socket_file(path_) == file_) ::unlink(path_.c_str());
   asio_error_code ignored;
   socket_.close(ignored);
 }

@@ -14,6 +14,17 @@
 
 namespace LEAT::detail {
 
+/// Identifies the file of a Unix socket; empty if the path is not one.
+struct socket_file {
+  socket_file() = default;
+  explicit socket_file(const std::string& path) noexcept;
+  [[nodiscard]] explicit operator bool() const noexcept { return number != 0; }
+  friend bool operator==(const socket_file&, const socket_file&) = default;
+
+  std::uint64_t device = 0;
+  std::uint64_t number = 0;
+};
+
 /// A socket of the kernel that listens. Asio only reports that it is readable.
 class asio_acceptor final : public network_acceptor {
  public:
@@ -40,7 +51,8 @@ class asio_acceptor final : public network_acceptor {
 
   scheduler& scheduler_;
   watched socket_;
-  // What a wait posts. Shared with its handler, which may outlive this object; null after close().
+  // The item that a wait posts. Shared with its handler, which may outlive this object; null after
+  // close().
   std::shared_ptr<work_item*> target_ = std::make_shared<work_item*>(nullptr);
   connection_options accepted_;
   endpoint local_;
@@ -48,8 +60,7 @@ class asio_acceptor final : public network_acceptor {
   // in a child of fork().
   std::string path_;
   const unsigned generation_;
-  std::uint64_t device_ = 0;
-  std::uint64_t file_ = 0;
+  socket_file file_;
 };
 
 }  // namespace LEAT::detail

@@ -16,8 +16,7 @@
 namespace LEAT {
 
 task<std::vector<endpoint>> resolve(endpoint name) {
-  const bool is_name = name && !name.is_address() && !name.is_any() && !name.is_unix();
-  if (!is_name) co_return std::vector<endpoint>{std::move(name)};
+  if (!name.is_name()) co_return std::vector<endpoint>{std::move(name)};
   co_return co_await get_network_backend(this_task::get_scheduler()).resolve(std::move(name));
 }
 
@@ -103,7 +102,7 @@ task<stream_ptr> connect_to_any(network_backend& network, endpoint to, connectio
     throw failure(errc::invalid_argument,
                   "connect to " + to.text() + ": this is no address of a peer");
   }
-  if (to.is_address() || to.is_unix()) co_return co_await network.connect(std::move(to), options);
+  if (!to.is_name()) co_return co_await network.connect(std::move(to), options);
   std::vector<endpoint> addresses = co_await network.resolve(to);
   if (addresses.empty()) {
     throw failure(errc::not_found, "connect to " + to.text() + ": the name has no address");
@@ -122,9 +121,14 @@ class connect_state::end_guard {
   end_guard& operator=(const end_guard&) = delete;
   ~end_guard() {
     if (!state_) return;
-    state_->ended({}, std::make_exception_ptr(failure(
-                          errc::cancelled, "connect to " + state_->name() +
-                                               ": the scheduler of the connection has ended")));
+    std::exception_ptr error;
+    try {
+      throw failure(errc::cancelled,
+                    "connect to " + state_->name() + ": the scheduler of the connection has ended");
+    } catch (...) {  // perhaps std::bad_alloc
+      error = std::current_exception();
+    }
+    state_->ended({}, std::move(error));
   }
   void dismiss() noexcept { state_ = nullptr; }
 
@@ -193,7 +197,5 @@ connection connect_state::take() {
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   return std::move(made_);
 }
-
-void connect_state::append_state_to(std::string&) const {}
 
 }  // namespace LEAT::detail

@@ -1,30 +1,20 @@
 #include "leat/net/connection.hpp"
 
 #include <array>
-#include <cerrno>
-#include <unistd.h>
 
 #include "leat/async/as_tuple.hpp"
 #include "leat/async/select.hpp"
 #include "leat/base/error.hpp"
+#include "net/adoption.hpp"
 #include "net/asio_stream.hpp"
 
 namespace LEAT {
 
 connection connection::adopt(int descriptor, scheduler* on) {
-  if (descriptor < 0) {
-    throw failure(errc::invalid_argument, "descriptor " + std::to_string(descriptor) +
-                                              " adopted as a connection: it is not open");
-  }
-  detail::descriptor socket(descriptor, "connection");
-  scheduler* const s = on ? on : scheduler::current();
-  if (!s) {
-    throw failure(errc::failed_precondition,
-                  "connection adopted outside a task: pass the scheduler to adopt()");
-  }
+  detail::adoption adopted(descriptor, on, "connection");
   auto stream = std::make_unique<detail::asio_stream>();
-  stream->adopt(socket);
-  stream->attach(*s);
+  stream->adopt(adopted.socket());
+  stream->attach(adopted.get_scheduler());
   return connection(std::move(stream));
 }
 

@@ -1,11 +1,10 @@
 #include "leat/net/listener.hpp"
 
-#include <unistd.h>
-
 #include "leat/async/loop/internal/asio_context.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
 #include "leat/net/connect.hpp"
+#include "net/adoption.hpp"
 #include "net/asio_acceptor.hpp"
 
 namespace LEAT {
@@ -13,19 +12,11 @@ namespace LEAT {
 listener::listener(scheduler& s, std::unique_ptr<network_acceptor> a)
     : state_(std::make_shared<detail::listener_state>(s, std::move(a))) {}
 
-listener listener::adopt(int number, scheduler* on) {
-  if (number < 0) {
-    throw failure(errc::invalid_argument, "descriptor " + std::to_string(number) +
-                                              " adopted as a listener: it is not open");
-  }
-  detail::descriptor owned(number, "listener::adopt");
-  scheduler* const s = on ? on : scheduler::current();
-  if (!s) {
-    throw failure(errc::failed_precondition,
-                  "listener adopted outside a task: pass the scheduler to adopt()");
-  }
-  static_cast<void>(detail::asio_context_of(*s));
-  return {*s, std::make_unique<detail::asio_acceptor>(*s, owned)};
+listener listener::adopt(int descriptor, scheduler* on) {
+  detail::adoption adopted(descriptor, on, "listener");
+  scheduler& s = adopted.get_scheduler();
+  static_cast<void>(detail::asio_context_of(s));
+  return {s, std::make_unique<detail::asio_acceptor>(s, adopted.socket())};
 }
 
 task<listener> listen(endpoint at, listen_options options) {

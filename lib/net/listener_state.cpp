@@ -108,7 +108,7 @@ void listener_state::end_arrival() noexcept {
   --arriving_;
 }
 
-// A wait that serves nobody would keep the io_context running.
+// Ends a wait that no operation needs any more: it would keep the io_context running.
 void listener_state::leave() noexcept {
   const lock_type lock(mutex_);
   if (is_watching_ && acceptor_ && waiting_.empty() && arriving_ == 0) acceptor_->stop_waiting();
@@ -162,7 +162,7 @@ void listener_state::ready() noexcept {
       while (taken_.size() - granted_ < waiting_.size() && accept_one()) {
       }
     } catch (const std::bad_alloc&) {
-      exhausted_ = asio_error_code(asio::error::no_memory);
+      set_exhausted(asio_error_code(asio::error::no_memory));
     }
     broken = broken_;
     woken = serve();

@@ -134,14 +134,16 @@ LEAT_NET_TEST("connection: a write waits while the peer does not read, and nothi
   CHECK(received == sent);
 }
 
+task<> read_once(connection& c, leat::asio_error_code& error) {
+  std::array<char, 8> bytes;
+  error = (co_await as_tuple(c.async_read_some(asio::buffer(bytes)))).error;
+}
+
 LEAT_NET_TEST("connection: a close ends the operations, and the facts stay") {
   ends e = co_await connect_ends(half);
   task_group group;
   leat::asio_error_code seen;
-  group.spawn([](connection& c, leat::asio_error_code& out) -> task<> {
-    std::array<char, 8> bytes;
-    out = (co_await as_tuple(c.async_read_some(asio::buffer(bytes)))).error;
-  }(e.server, seen));
+  group.spawn(read_once(e.server, seen));
   co_await leat::this_task::yield();
   const endpoint peer = e.server.peer();
   e.server.close();
@@ -158,10 +160,7 @@ LEAT_NET_TEST("connection: cancel() ends the operations and leaves it usable") {
   ends e = co_await connect_ends(half);
   task_group group;
   leat::asio_error_code seen;
-  group.spawn([](connection& c, leat::asio_error_code& out) -> task<> {
-    std::array<char, 8> bytes;
-    out = (co_await as_tuple(c.async_read_some(asio::buffer(bytes)))).error;
-  }(e.server, seen));
+  group.spawn(read_once(e.server, seen));
   co_await leat::this_task::yield();
   e.server.cancel();
   co_await group.join();

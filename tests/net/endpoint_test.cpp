@@ -28,6 +28,7 @@ TEST_CASE("endpoint: parses names, addresses and paths, and prints them") {
     CHECK(parsed.host() == e.host);
     CHECK(parsed.port() == e.port);
     CHECK(parsed.is_address() == e.is_address);
+    CHECK(parsed.is_name() == (!e.is_address && !parsed.is_any()));
     CHECK(parsed == endpoint(e.host, e.port));
     CHECK(parsed);
     CHECK_FALSE(parsed.is_unix());

@@ -23,7 +23,7 @@
 #include LEAT_ASIO(buffer.hpp)
 #include LEAT_ASIO(socket_base.hpp)
 
-// What most programs use with a connection.
+// For convenience: most programs that use connections need these.
 #include LEAT_ASIO(ip/address.hpp)
 #include LEAT_ASIO(read.hpp)
 #include LEAT_ASIO(read_until.hpp)
@@ -119,8 +119,8 @@ struct initiate_async_wait {
 /// the background. But if data of the peer is still unread, the kernel resets the connection, and
 /// the peer may lose the last bytes that were written to it: after a reply, use close_gracefully().
 ///
-/// An empty connection was never connected, or was moved from. Only functions that say so may be
-/// called on it.
+/// A connection is empty if it was created by the default constructor or moved from. Call only
+/// functions that are documented as allowed on an empty connection.
 ///
 /// Errors:        those of the kernel, as `asio::error` values: `eof` at the end of the stream;
 ///                after a reset `connection_reset` once, and then `eof` and `broken_pipe`. Compare
@@ -219,7 +219,7 @@ class connection {
         detail::initiate_async_wait{&stream()}, token, what);
   }
 
-  /// Ends all operations with `operation_aborted`. The connection remains usable. It may be empty.
+  /// Ends all operations with `operation_aborted`. The connection remains usable. Allowed if empty.
   void cancel() noexcept {
     if (stream_) stream_->cancel_all();
   }
@@ -230,19 +230,19 @@ class connection {
   /// `not_connected` after a reset; most programs ignore it, because the next read reports it.
   asio_error_code shutdown_send() noexcept { return stream().shutdown_send(); }
   /// Closes it: see the class. Pending operations end with `operation_aborted`, and later ones fail
-  /// with `bad_descriptor`. It may be empty.
+  /// with `bad_descriptor`. Allowed if empty.
   void close() noexcept {
     if (stream_) stream_->close(false);
   }
   /// Closes it with a reset: discards unsent data, and the peer sees `connection_reset`. On a Unix
-  /// socket, like close(). It may be empty.
+  /// socket, like close(). Allowed if empty.
   void reset() noexcept {
     if (stream_) stream_->close(true);
   }
-  /// Returns true until close(), even if the peer has closed it. It may be empty.
+  /// Returns true until close(), even if the peer has closed it. Allowed if empty.
   [[nodiscard]] bool is_open() const noexcept { return stream_ && stream_->is_open(); }
 
-  // ---- Properties. It may be empty.
+  // ---- Properties. Allowed if empty.
 
   /// Returns the address of the peer, also after a reset and after close(). For a Unix socket: the
   /// path where the peer listens; empty for a client, and after close(). Errors: std::bad_alloc.

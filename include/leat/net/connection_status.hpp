@@ -8,7 +8,7 @@
 
 namespace LEAT {
 
-/// What the kernel knows about a connection: see connection::status().
+/// The state of a connection, as the kernel reports it: see connection::status().
 struct connection_status {
   /// The state of TCP, as `ss` prints it: "established", "close-wait" after the end of the peer,
   /// "fin-wait-1" or "fin-wait-2" after shutdown_send(), "last-ack", "closing", "time-wait",

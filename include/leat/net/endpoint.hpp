@@ -72,6 +72,8 @@ class endpoint {
 
   /// Returns true if it is not empty.
   [[nodiscard]] explicit operator bool() const noexcept { return kind_ != kind::none; }
+  /// Returns true for a name, which has to be resolved.
+  [[nodiscard]] bool is_name() const noexcept { return kind_ == kind::name; }
   /// Returns true for a Unix socket.
   [[nodiscard]] bool is_unix() const noexcept { return kind_ == kind::unix_path; }
   /// Returns true for an IP address. A name such as "127.1", which the resolver also takes for an

@@ -62,8 +62,8 @@ class listener {
   /// It fails only after close(), a stop or a limit, or if the system cannot add the connection to
   /// the scheduler; it then stays in the backlog. A connection that fails before it is accepted
   /// is skipped. If the process is out of descriptors, or the system out of memory, accept() tries
-  /// again after 10 ms, and then after up to 1 s; clients wait in the backlog meanwhile. A line on
-  /// standard error says so, at most once a minute.
+  /// again after 10 ms, and then after up to 1 s; clients wait in the backlog meanwhile. leat
+  /// reports this on standard error, at most once a minute.
   ///
   /// With a limit of 0, it returns a connection of the backlog, if there is one. Before a server
   /// closes its listener, it can thus accept the remaining ones, which close() would reset. A task

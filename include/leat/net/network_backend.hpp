@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -43,11 +42,11 @@ struct transfer_buffer {
 /// the buffers until it has ended.
 class network_transfer : public work_item {
  public:
-  /// What it does.
+  /// The kinds of transfers.
   enum class kind : std::uint8_t { read, write, wait_readable, wait_writable };
   static constexpr std::size_t max_buffers = 16;  ///< further ones are left to the next transfer
 
-  kind what = kind::read;                              ///< what it does
+  kind what = kind::read;                              ///< its kind
   std::array<transfer_buffer, max_buffers> buffers{};  ///< none is empty
   std::size_t buffer_count = 0;                        ///< of `buffers`
   std::size_t bytes = 0;                               ///< moved; valid once it has ended

@@ -2,7 +2,6 @@
 
 #include <exception>
 #include <memory>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -50,7 +49,7 @@ class connect_state final : public synchronizer,
 
   bool is_ready(const synchronizer_waiter&) const noexcept override { return done_; }
   void grant(synchronizer_waiter&) noexcept override {}
-  void append_state_to(std::string& text) const override;
+  void append_state_to(std::string&) const override {}
 
   scheduler* const on_;
   const endpoint to_;
