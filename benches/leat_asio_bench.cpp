@@ -7,25 +7,9 @@
 // asio/echo-1000      the same over 1,000 connections; ns/echo
 // latency/echo-N      round trips of these echoes over N connections; us
 
-#include <asio/detached.hpp>
-
-#include <leat/async/loop/async_run.hpp>
-#include <leat/async/loop/use_task.hpp>
-
 #include "support/asio_operations.hpp"
-
-namespace {
-
-struct leat_library {
-  using task = leat::task<>;
-  static constexpr const leat::use_task_t& token = leat::use_task;
-  static void start(asio::io_context& io, task t) {
-    leat::async_run(io, std::move(t), asio::detached);
-  }
-};
-
-}  // namespace
+#include "support/leat_library.hpp"
 
 int main(int argc, char** argv) {
-  return bench::asio_loops<leat_library>::main(argc, argv, "leat");
+  return bench::asio_loops<bench::leat_library>::main(argc, argv, "leat");
 }

@@ -4,20 +4,15 @@
 // net/echo-N          64 bytes to a TCP server and back, over N connections; ns/echo
 // net/connect         a connection that is made, accepted and reset; ns/connection
 
-#include <asio/detached.hpp>
-
-#include <leat/async/loop/async_run.hpp>
 #include <leat/net.hpp>
 
-#include "support/net_loops.hpp"
+#include "support/asio_operations.hpp"
+#include "support/leat_library.hpp"
 
 namespace {
 
-struct leat_library {
-  using task = leat::task<>;
-  static constexpr const leat::use_task_t& token = leat::use_task;
-};
-using loops = bench::net_loops<leat_library>;
+using library = bench::leat_library;
+using loops = bench::asio_loops<library>;
 
 leat::task<> echo(long connections, long count) {
   leat::listener listener = co_await leat::listen("127.0.0.1:0");
@@ -31,7 +26,7 @@ leat::task<> echo(long connections, long count) {
   leat::task_group tasks;
   for (std::size_t i = 0; i < clients.size(); ++i) {
     tasks.spawn(loops::serve(servers[i], each));
-    tasks.spawn(loops::call(clients[i], each));
+    tasks.spawn(loops::call(clients[i], each, nullptr));
   }
   co_await tasks.join();
 }
@@ -62,9 +57,9 @@ int main(int argc, char** argv) {
   const double each = bench::nanoseconds_each(r, [&](long count) {
     asio::io_context io{1};
     if (r.workload == "net/connect") {
-      leat::async_run(io, connect(count), asio::detached);
+      library::start(io, connect(count));
     } else if (r.workload.starts_with("net/echo-")) {
-      leat::async_run(io, echo(bench::number_of(r), count), asio::detached);
+      library::start(io, echo(bench::number_of(r), count));
     } else {
       bench::unknown(r);
     }

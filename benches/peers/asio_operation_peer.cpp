@@ -1,25 +1,9 @@
 // Asio operations in coroutines of Asio: the peer of leat_asio_bench.
 
 #include "support/asio_operations.hpp"
-
-namespace {
-
-struct asio_library {
-  using task = asio::awaitable<void>;
-  static constexpr auto& token = asio::use_awaitable;
-  static void start(asio::io_context& io, task t) {
-    asio::co_spawn(io, std::move(t), asio::detached);
-  }
-};
-
-#if defined(LEAT_ASIO_BOOST)
-constexpr const char* subject = "boost::asio::awaitable";
-#else
-constexpr const char* subject = "asio::awaitable";
-#endif
-
-}  // namespace
+#include "support/awaitable_library.hpp"
 
 int main(int argc, char** argv) {
-  return bench::asio_loops<asio_library>::main(argc, argv, subject);
+  using library = bench::awaitable_library;
+  return bench::asio_loops<library>::main(argc, argv, library::subject);
 }

@@ -47,14 +47,16 @@ struct asio_loops {
     }
   }
 
-  static task serve(tcp::socket& s, long count) {
+  template <class Socket>
+  static task serve(Socket& s, long count) {
     std::array<char, 64> bytes{};
     for (long i = 0; i < count; ++i) {
       const std::size_t n = co_await s.async_read_some(asio::buffer(bytes), token);
       co_await asio::async_write(s, asio::buffer(bytes, n), token);
     }
   }
-  static task call(tcp::socket& s, long count, latencies* round_trips) {
+  template <class Socket>
+  static task call(Socket& s, long count, latencies* round_trips) {
     std::array<char, 64> bytes{};
     for (long i = 0; i < count; ++i) {
       const stopwatch watch;
