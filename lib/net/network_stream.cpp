@@ -3,6 +3,8 @@
 
 #include "base/internal/held_during_fork.hpp"
 #include "base/internal/never_destroyed.hpp"
+#include "leat/async/loop/internal/associated_wait.hpp"
+#include "leat/async/wait_target.hpp"
 #include "leat/base/asio.hpp"
 #include "leat/net/network_backend.hpp"
 
@@ -34,9 +36,28 @@ stream_table::place& place_of(std::uint64_t number) {
   return all_streams().places[static_cast<std::uint32_t>(number)];
 }
 
+// For dumps, on the thread of the operation's scheduler `s`.
+void inspect_stream(std::uint64_t number, const scheduler& s, wait_target& target) {
+  const network_stream* const stream = network_stream::find(number, s);
+  if (!stream) return;
+  const endpoint peer = stream->peer();
+  target.type = "connection";
+  target.name = (peer ? peer : stream->local()).text();
+  if (!target.needs_state) return;
+  const connection_status now = stream->status();
+  target.stream_state.emplace(std::string(now.state), now.unread, now.unsent, now.last_received);
+}
+
 }  // namespace
 
+const network_stream* network_stream::find(std::uint64_t number, const scheduler& s) noexcept {
+  const std::lock_guard lock(mutex_of_streams);
+  const network_stream* const its = place_of(number).stream;
+  return its && its->number_ == number && its->scheduler_ == &s ? its : nullptr;
+}
+
 network_stream::network_stream() {
+  detail::set_stream_inspector(&inspect_stream);
   const std::lock_guard lock(mutex_of_streams);
   stream_table& all = all_streams();
   std::uint32_t index = all.first_free;

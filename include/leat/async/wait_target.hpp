@@ -29,6 +29,18 @@ struct wait_target {
   std::uint64_t scope = 0;
   /// True if nothing else, such as a deadline, ends the wait for `scope`.
   bool certain = false;
+  /// A stream of bytes on which an Asio operation waits: the state of a connection.
+  struct stream {
+    std::string state = {};    ///< as in connection_status
+    std::size_t unread = 0;    ///< bytes that have arrived
+    std::size_t unsent = 0;    ///< bytes that the peer has not acknowledged
+    duration last_received{};  ///< since data last arrived; 0 if unknown
+  };
+  std::optional<stream> stream_state = {};  ///< empty if the object is no stream
+  std::string operation = {};               ///< on a stream, such as "async_read_until"
+  /// False if the caller does not need `stream_state`, which costs system calls.
+  bool needs_state = true;
+
   /// The holder of a lock.
   struct hold {
     task_id task = {};             ///< none for a caller that is not a task

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "leat/async/loop/internal/associated_wait.hpp"
 #include "leat/async/loop/use_task.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/asio.hpp"
@@ -38,6 +39,7 @@ namespace detail {
 template <network_transfer::kind kind, class Handler, class Buffers>
 [[gnu::always_inline]] inline void initiate_transfer(network_stream& s, Handler&& handler,
                                                      const Buffers& buffers) {
+  record_stream(handler, s.number());
   if (stream_socket* const socket = s.asio_socket()) [[likely]] {
     if (!s.must_ask(kind)) [[likely]] {
       start_on_socket<kind>(s, *socket, std::forward<Handler>(handler), buffers);
@@ -80,6 +82,7 @@ struct initiate_async_wait {
   network_stream* stream;
   template <class Handler>
   void operator()(Handler&& handler, asio::socket_base::wait_type what) const {
+    record_stream(handler, stream->number());
     if (stream_socket* const socket = stream->asio_socket()) [[likely]] {
       socket->async_wait(what, std::forward<Handler>(handler));
       return;

@@ -104,6 +104,10 @@ class network_stream {
 
   /// A number that no other stream of the process ever has.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+  /// Returns the stream with this number, if it exists and is attached to `s`; otherwise null.
+  /// Thread safety: thread-bound to `s`.
+  [[nodiscard]] static const network_stream* find(std::uint64_t number,
+                                                  const scheduler& s) noexcept;
   /// Records that a transfer of the stream `number`, which may already be destroyed, has failed.
   /// The next one must ask the kernel, because Asio would wait for an event that does not come. Has
   /// no effect if it was only cancelled. Thread safety: thread-safe.

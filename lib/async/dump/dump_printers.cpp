@@ -236,6 +236,12 @@ class json_printer {
       json_.member("asked", std::uint64_t{o.asked}).member("done", std::uint64_t{o.done});
     }
     if (o.closed) json_.member("closed", *o.closed);
+    if (o.stream_state) {
+      json_.member("operation", o.operation).member("state", o.stream_state->state);
+      json_.member("unread", std::uint64_t{o.stream_state->unread});
+      json_.member("unsent", std::uint64_t{o.stream_state->unsent}).key("last_received_seconds");
+      json_.milliseconds(in_milliseconds(o.stream_state->last_received));
+    }
     if (o.scope != 0) json_.member("scope", o.scope);
     if (o.holder) {
       json_.key("holder").begin_object().key("id");

@@ -51,13 +51,15 @@ std::string id_text(const task_context& task) {
   return std::to_string(task.id().scope) + "." + std::to_string(task.id().index);
 }
 
-// "pop from queue 'lines'"
+// "pop from queue 'lines'", "await async_read_until of connection '10.0.0.7:80'"
 std::string wait_name(const wait_operation& w) {
   std::string name(w.what().verb);
   if (!w.what().inspect) return name;
   wait_target target;
+  target.needs_state = false;
   w.what().inspect(w, target);
   if (target.type.empty()) return name;
+  if (!target.operation.empty()) name += " " + target.operation + " of";
   name += " " + target.type;
   if (!target.name.empty()) name += " '" + target.name + "'";
   return name;

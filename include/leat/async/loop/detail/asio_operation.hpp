@@ -190,6 +190,7 @@ class [[nodiscard]] asio_operation final
     [[nodiscard]] cancellation_slot_type get_cancellation_slot() const noexcept {
       return slot(operation_);
     }
+    [[nodiscard]] asio_operation_base* get_wait() const noexcept { return operation_; }
 
     template <class... T>
     void complete(T&&... t) noexcept {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <iosfwd>
 #include <memory>
 #include <new>
@@ -44,6 +45,13 @@ class asio_operation_base : public irrevocable_wait {
   }
   /// Requests the cancellation of a pending operation.
   void request_end() noexcept;
+
+  /// Records the number of the stream that performs it, or a part of it. For dumps and messages.
+  void set_stream(std::uint64_t number) noexcept { stream_ = number; }
+  /// Sets the details of the stream `number`, if it belongs to `s`: see set_stream_inspector().
+  using stream_inspector = void (*)(std::uint64_t number, const scheduler& s, wait_target& target);
+  /// Sets the function for dumps of operations with a stream.
+  static void set_stream_inspector(stream_inspector f) noexcept;
 
  protected:
   /// The kind of an operation, with the name of its initiating function.
@@ -119,6 +127,7 @@ class asio_operation_base : public irrevocable_wait {
 
   void completed_elsewhere() noexcept;
   void completed_here() noexcept;
+  [[nodiscard]] wait_target find_stream(bool needs_state) const;
 
   // Where the handler in the cancellation slot is.
   enum class place : unsigned char { none, in_wait, in_block, kept };
@@ -150,6 +159,7 @@ class asio_operation_base : public irrevocable_wait {
   void* memory_of_handler_ = nullptr;             // a block, or a kept_cancellation
   void (*destroy_)(void* handler) noexcept = {};  // a handler in the wait or in a block
   std::size_t block_size_ = 0;
+  std::uint64_t stream_ = 0;             // 0: none
   time_point cancelled_at_;              // if cancel_requested_
   asio::cancellation_signal converted_;  // of a slot of Asio
   place place_ = place::none;

@@ -51,7 +51,7 @@ constexpr std::string_view identifier_at_start(std::string_view text) noexcept {
 constexpr std::string_view beast_operation_name(std::string_view name) noexcept {
   constexpr std::string_view run = "run_";
   if (name.starts_with(run)) name.remove_prefix(run.size());
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 15> names{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 16> names{{
       {"accept_op", "async_accept"},
       {"close_op", "async_close"},
       {"connect_iter_op", "async_connect"},
@@ -64,6 +64,7 @@ constexpr std::string_view beast_operation_name(std::string_view name) noexcept 
       {"read_op", "async_read"},
       {"read_some_op", "async_read_some"},
       {"response_op", "async_accept"},
+      {"write_buffers_generator_op", "async_write"},
       {"write_msg_op", "async_write"},
       {"write_op", "async_write"},
       {"write_some_op", "async_write_some"},
