@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "async/dump_query.hpp"
+#include "async/internal/ending_together.hpp"
 #include "async/internal/live_tasks_text.hpp"
 #include "async/internal/scope_registry.hpp"
 #include "leat/async/detail/joint_scope.hpp"
@@ -32,6 +33,8 @@ namespace LEAT {
 // 3. The waits of coroutines of other libraries are withdrawn.
 // 4. Until nothing is left, posted items run and the tasks are destroyed in batches, newest scope
 //    first. A batch ends when the order may have changed.
+//
+// Schedulers that end together, see detail::ending_together, take each step together.
 //
 // A task with a pinned wait, and the tasks that may own it, are left. continue_end() repeats these
 // steps when such a wait has ended, and end_pinned_tasks() requests its end and waits for it.
@@ -188,7 +191,7 @@ class newest_scopes {
 std::size_t task_scope::find_tasks_on(const scheduler& sched, bool pinned,
                                       std::span<task_context*> found) noexcept {
   const auto next_in = [&](task_context* c) noexcept {
-    while (c && c->scheduler_ != &sched) c = c->following_;
+    while (c && !detail::ending_together::are_one(*c->scheduler_, sched)) c = c->following_;
     return c;
   };
   const detail::scope_registry::lock_all locked;
@@ -215,8 +218,21 @@ std::size_t task_scope::find_tasks_on(const scheduler& sched, bool pinned,
 
 // A scope that a frame contains is newer than the scope of its task, so tasks are destroyed before
 // the frame that owns them. No lock is held, since destructors are user code; the tasks that were
-// found stay, since tasks of this scheduler end on this thread only.
+// found stay, since tasks of these schedulers end on this thread only.
 bool scheduler_driver::destroy_task_batch(std::string_view what) noexcept {
+  scheduler_driver* const self = this;
+  const auto all = detail::ending_together::with(self);
+  const auto run_all = [&]() noexcept {
+    for (scheduler_driver* const s : all) {
+      current_ = s;
+      s->run_posted_items();
+    }
+  };
+  const auto count_all = [&]() noexcept {
+    std::size_t sum = 0;
+    for (const scheduler_driver* const s : all) sum += s->tasks_;
+    return sum;
+  };
   std::array<task_context*, 512> found{};
   const std::size_t count = task_scope::find_tasks_on(*this, false, found);
   bool is_order_known = true;  // a task that has started meanwhile may have to be destroyed first
@@ -226,28 +242,30 @@ bool scheduler_driver::destroy_task_batch(std::string_view what) noexcept {
     if (std::exchange(scope, c.scope_) != c.scope_ && i > 0) {
       // A frame of an older scope may own the last one, which a notice of its stop may hold.
       // tasks_ changes if a posted item has started a task, whose scope may be newer.
-      const std::size_t known = tasks_;
-      run_posted_items();
-      if (tasks_ != known) return true;
+      const std::size_t known = count_all();
+      run_all();
+      if (count_all() != known) return true;
     }
+    auto& its = static_cast<scheduler_driver&>(*c.scheduler_);
+    current_ = &its;
     std::exception_ptr error = destroyed_with(what, c);
     while (c.run_) {  // spawned by another thread, which is about to post it
       is_order_known = false;
-      run_posted_items();
+      its.run_posted_items();
       if (c.run_) ::sched_yield();
     }
-    const std::size_t before = tasks_;
-    dying_ = &c;
+    const std::size_t before = count_all();
+    its.dying_ = &c;
     {
       const detail::borrowed_task_locals for_destructors(c.locals());
       // The outermost frame owns, directly or indirectly, the frames of all tasks that it awaits.
       task_scope::outermost(c).coroutine().destroy();
     }
-    dying_ = nullptr;
+    its.dying_ = nullptr;
     c.innermost_ = nullptr;
     c.set_waiting(nullptr);
-    if (hooks_) report_destroyed(c, error);
-    is_order_known = is_order_known && tasks_ == before;
+    if (its.hooks_) its.report_destroyed(c, error);
+    is_order_known = is_order_known && count_all() == before;
     task_scope::leave(c, std::move(error));
   }
   return count > 0;
@@ -255,31 +273,54 @@ bool scheduler_driver::destroy_task_batch(std::string_view what) noexcept {
 
 void scheduler_driver::end_tasks(std::string_view what) noexcept {
   scheduler* const here = current_;
-  LEAT_ASSERT(here != this,
-              "scheduler destroyed by one of its own tasks or handlers: destroy it from outside");
+  scheduler_driver* const self = this;
+  const auto all = detail::ending_together::with(self);
   if (here) here->flush_wakeups();  // this turn may hold back the wake-up that a wait here needs
-  ending_ = true;
-  ended_with_ = what;
-  ending_thread_.store(&current_, std::memory_order_relaxed);
-  // From here on a post needs no wake(). acquire: pairs with the release in post_remote(), so that
-  // the accesses of posts that have started are over.
-  begin_turn();
-  while (wakes_.load(std::memory_order_acquire) != due_wakes_) ::sched_yield();
-  current_ = this;
-  detail::wait_of_foreign_coroutine::withdraw_all(*this);
+  for (scheduler_driver* const s : all) {
+    LEAT_ASSERT(here != s,
+                "scheduler destroyed by one of its own tasks or handlers: destroy it from outside");
+    s->ending_ = true;
+    s->ended_with_ = what;
+    s->ending_thread_.store(&current_, std::memory_order_relaxed);
+    // From here on a post needs no wake(). acquire: pairs with the release in post_remote(), so
+    // that the accesses of posts that have started are over.
+    s->begin_turn();
+    while (s->wakes_.load(std::memory_order_acquire) != s->due_wakes_) ::sched_yield();
+  }
+  for (scheduler_driver* const s : all) {
+    current_ = s;
+    detail::wait_of_foreign_coroutine::withdraw_all(*s);
+  }
   for (int patience = 10'000;;) {
-    const bool more_can_come = run_posted_items();
+    bool more_can_come = false;
+    for (scheduler_driver* const s : all) {
+      current_ = s;
+      more_can_come = s->run_posted_items() || more_can_come;
+    }
     if (destroy_task_batch(what)) continue;
-    // acquire: pairs with the release of the last hold.
-    bool held = holds_.load(std::memory_order_acquire) != 0;
-    // Another thread may be about to post the wake-up of a coroutine of another library. The limit
-    // is for an operation whose `cancel` does not end the wait.
-    if (!detail::wait_of_foreign_coroutine::forget_ended(*this) && patience-- > 0) held = true;
+    bool held = false;
+    bool has_items = false;
+    for (scheduler_driver* const s : all) {
+      current_ = s;
+      // acquire: pairs with the release of the last hold.
+      held = held || s->holds_.load(std::memory_order_acquire) != 0;
+      // Another thread may be about to post the wake-up of a coroutine of another library. The
+      // limit is for an operation whose `cancel` does not end the wait.
+      if (!detail::wait_of_foreign_coroutine::forget_ended(*s) && patience-- > 0) held = true;
+      has_items = has_items || !s->ready_.empty() || s->has_remote_items() || !s->later_.empty();
+    }
     held = held && more_can_come;
-    if (!held && ready_.empty() && !has_remote_items() && later_.empty()) break;
+    if (!held && !has_items) break;
     ::sched_yield();
   }
-  if (tasks_ == 0) timers_.clear();  // those that are left belong to no task
+  for (scheduler_driver* const s : all) {
+    if (s->tasks_ > 0) continue;
+    s->timers_.clear();  // those that are left belong to no task
+    if (!detail::ending_together::contains(*s)) continue;
+    s->ending_ = false;
+    s->ended_with_ = {};
+    s->ending_thread_.store(nullptr, std::memory_order_relaxed);
+  }
   current_ = here;
 }
 

@@ -191,6 +191,7 @@ void listener_state::set_exhausted(std::error_code ec) {
   const time_point now = scheduler_.now();
   if (!exhausted_) exhausted_since_ = now;
   exhausted_ = ec;
+  if (scheduler_.is_simulated()) return;
   if (reported_at_ != time_point::min() && now - reported_at_ < 1min) return;
   reported_at_ = now;
   print_stderr("leat: listener '%s': %s: clients wait until a connection can be accepted\n",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "async/internal/ending_together.hpp"
 #include "async/internal/live_tasks_text.hpp"
 #include "async/internal/scope_registry.hpp"
 #include "base/internal/standard_error.hpp"
@@ -19,6 +20,7 @@ constexpr std::size_t max_unwind_items = 1'000'000;
 virtual_scheduler::virtual_scheduler(simulated_process* process)
     : process_(process ? *process : own_process_) {
   set_service<process_environment>(&process_);
+  set_service<leat::detail::simulated_asio_context>(&asio_);
 }
 
 virtual_scheduler::~virtual_scheduler() {
@@ -47,6 +49,7 @@ void virtual_scheduler::run_one(std::size_t index) {
   ready_items().push_back(**chosen);
   pool_.erase(chosen);
   run_ready(1);
+  asio_.poll();
 }
 
 std::string virtual_scheduler::describe(std::size_t index) const {
@@ -73,7 +76,9 @@ std::string virtual_scheduler::describe_timer(std::size_t index) const {
 
 bool virtual_scheduler::run_now(std::size_t max_items) {
   return_pool();
-  return run_ready(max_items);
+  const bool more = run_ready(max_items);
+  asio_.poll();
+  return more || has_new_items();
 }
 
 // Puts the items that were held back for a decision before later ones.
@@ -90,6 +95,32 @@ void virtual_scheduler::advance_to(time_point t) noexcept {
   if (t <= now_) return;
   now_ = t;
   first_order_now_ = timers().next_order();
+}
+
+// Asio may have completed an operation of a task that ends.
+bool virtual_scheduler::complete_services() noexcept {
+  asio_.poll();
+  return true;
+}
+
+void virtual_scheduler::end_process(std::span<virtual_scheduler* const> all) {
+  const std::vector<scheduler_driver*> drivers(all.begin(), all.end());
+  for (virtual_scheduler* const s : all) s->return_pool();
+  {
+    const leat::detail::ending_together together(drivers);
+    all.front()->end_tasks("process");
+    for (virtual_scheduler* const s : all) {
+      if (s->started_tasks() > 0) s->end_pinned_tasks();
+    }
+  }
+  for (virtual_scheduler* const s : all) {
+    s->pool_.clear();
+    if (s->live_tasks() == 0) continue;
+    leat::detail::print_stderr(
+        "leat: a simulated process was terminated while code outside leat uses its tasks: %s",
+        s->describe_live_tasks().c_str());
+    std::abort();
+  }
 }
 
 void virtual_scheduler::run_until_idle() {

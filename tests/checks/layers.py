@@ -18,7 +18,7 @@ ALLOWED = {
     'files': {'base', 'async'},
     'sync': {'base', 'async'},
     'net': {'base', 'async', 'sync'},
-    'sim': {'base', 'async', 'files'},
+    'sim': {'base', 'async', 'files', 'sync', 'net'},
     'tensor': {'base'},
     'queue': {'base', 'async', 'tensor'},
     'coordination': {'base', 'async', 'sync', 'queue'},
@@ -34,7 +34,7 @@ ALLOWED = {
 FOLDERS = {
     'base': ['.', 'text'],
     'async': ['scheduler', '.', 'joins', 'dump', 'tracing', 'operation', 'loop', 'blocking'],
-    'sim': ['.', 'file_system', 'world'],
+    'sim': ['.', 'file_system', 'network', 'world'],
     'codec': ['.', 'text', 'checksum', 'tfrecord', 'compression', 'csv', 'example', 'event', 'checkpoint'],
     'io': ['backend', 'file', 'stream', 'reader', 'index', 'writer'],
     'pipeline': ['metrics', 'element', 'state', 'stage', 'source', '.', 'plan'],

@@ -136,7 +136,7 @@ LEAT_NET_TEST("connection: a dump of several kinds of operations") {
   waits.spawn([](connection& c) -> task<> {
     static_cast<void>(co_await as_tuple(c.async_wait(connection::wait_type::wait_read)));
   }(e.client));
-  co_await leat::this_task::yield();
+  co_await leat::sleep_for(1ms);
   const std::string text = leat_test::dump();
   const char* const peer = half.is_unix ? "peer unix:@leat-test-" : "peer 127.0.0.1:";
   CHECK(text.find("await async_read_some_or_end, " + std::string(peer)) != text.npos);

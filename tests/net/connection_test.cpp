@@ -144,7 +144,7 @@ LEAT_NET_TEST("connection: a close ends the operations, and the facts stay") {
   task_group group;
   leat::asio_error_code seen;
   group.spawn(read_once(e.server, seen));
-  co_await leat::this_task::yield();
+  co_await leat::sleep_for(1ms);
   const endpoint peer = e.server.peer();
   e.server.close();
   co_await group.join();
@@ -161,7 +161,7 @@ LEAT_NET_TEST("connection: cancel() ends the operations and leaves it usable") {
   task_group group;
   leat::asio_error_code seen;
   group.spawn(read_once(e.server, seen));
-  co_await leat::this_task::yield();
+  co_await leat::sleep_for(1ms);
   e.server.cancel();
   co_await group.join();
   CHECK(seen == asio::error::operation_aborted);
@@ -281,7 +281,8 @@ LEAT_NET_TEST("connection: knows its addresses and its state") {
   e.client.set_option(asio::ip::tcp::no_delay(false));
   e.client.get_option(no_delay);
   CHECK_FALSE(no_delay.value());
-  CHECK(e.client.asio_socket() != nullptr);
+  CHECK((e.client.asio_socket() == nullptr) == half.is_simulated);
+  if (half.is_simulated) co_return;
   CHECK((::fcntl(e.client.asio_socket()->native_handle(), F_GETFD) & FD_CLOEXEC) != 0);
   CHECK((::fcntl(e.server.asio_socket()->native_handle(), F_GETFD) & FD_CLOEXEC) != 0);
 }
@@ -299,8 +300,8 @@ LEAT_NET_TEST("connection: options are set when it is made") {
   for (connection* one : {&c, &s}) {
     const auto value = [&](int level, int name) {
       int v = 0;
-      socklen_t size = sizeof v;
-      ::getsockopt(one->asio_socket()->native_handle(), level, name, &v, &size);
+      std::size_t size = sizeof v;
+      CHECK_FALSE(one->stream().get_option(level, name, &v, size));
       return v;
     };
     CHECK(value(IPPROTO_TCP, TCP_NODELAY) == 0);
@@ -329,7 +330,7 @@ LEAT_NET_TEST("connection: options that are out of range are limited to what the
 }
 
 LEAT_NET_TEST("connection: its destructor does not wait for a peer that does not read") {
-  if (half.is_unix) co_return;
+  if (half.is_unix || half.is_simulated) co_return;  // without SO_LINGER
   ends e = co_await connect_ends(half);
   e.client.set_option(asio::socket_base::linger(true, 3));
   const std::string block(64 * 1024, 'x');

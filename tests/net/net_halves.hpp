@@ -1,11 +1,13 @@
 #pragma once
 
 // The tests of the contract of a connection run on each half: the sockets of the kernel, for TCP
-// and for Unix sockets, in an io_context and in an embedded_scheduler.
+// and for Unix sockets, in an io_context and in an embedded_scheduler, and those of a simulated
+// world.
 
 #include <poll.h>
 
 #include "leat/net.hpp"
+#include "leat/sim.hpp"
 #include "leat/sync.hpp"
 #include "support/leat_test.hpp"
 
@@ -20,6 +22,7 @@ struct net_half {
   const char* name;
   bool is_unix;
   void (*run)(task<> body);
+  bool is_simulated = false;
 
   [[nodiscard]] endpoint address() const {
     static int count = 0;
@@ -42,15 +45,22 @@ inline void run_embedded(task<> body) {
   leat::block_on(group.join());
 }
 
+inline void run_in_world(task<> body) {
+  leat::sim::world w(1);
+  w.run([&](leat::sim::world&) -> task<> { return std::move(body); });
+}
+
 inline const net_half& half_of(int i) {
   static const net_half halves[] = {
       {"TCP", false, &run_in_io_context},
       {"Unix", true, &run_in_io_context},
       {"TCP in an embedded_scheduler", false, &run_embedded},
+      {"TCP in a world", false, &run_in_world, true},
+      {"Unix in a world", true, &run_in_world, true},
   };
   return halves[i];
 }
-inline constexpr int half_count = 3;
+inline constexpr int half_count = 5;
 
 /// Two ends of a connection.
 struct ends {

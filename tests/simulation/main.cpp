@@ -8,6 +8,7 @@
 #include <string>
 
 #include "leat/sim/world/sweep.hpp"
+#include "sim/network/echo_world.hpp"
 #include "simulation/scenarios.hpp"
 
 namespace simulation {
@@ -33,6 +34,7 @@ const std::vector<scenario>& scenarios() {
       {"selecting", {.threads = 3}, selecting},
       {"synchronizing", {.threads = 3}, synchronizing},
       {"transferring", {.threads = 2}, transferring},
+      {"networking", {.network = leat_test::all_network_faults()}, networking},
       {"limiting", {.threads = 2}, limiting},
       {"generating", {.threads = 3}, generating},
       {"undoing", {.threads = 3}, undoing},

@@ -22,6 +22,7 @@ struct scenario {
 leat::task<> queues(leat::sim::world& w);
 leat::task<> selecting(leat::sim::world& w);
 leat::task<> synchronizing(leat::sim::world& w);
+leat::task<> networking(leat::sim::world& w);
 leat::task<> limiting(leat::sim::world& w);
 leat::task<> generating(leat::sim::world& w);
 leat::task<> undoing(leat::sim::world& w);

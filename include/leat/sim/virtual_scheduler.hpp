@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "leat/async/loop/internal/asio_context.hpp"
 #include "leat/async/scheduler/scheduler_driver.hpp"
 #include "leat/async/task.hpp"
 #include "leat/base/clock.hpp"
@@ -58,6 +60,9 @@ class virtual_scheduler final : public scheduler_driver {
   /// nothing is left to run.
   bool run_now(std::size_t max_items = SIZE_MAX);
 
+  /// Returns true if another thread has posted an item since the last call of ready().
+  [[nodiscard]] bool has_new_items() const noexcept { return has_remote_items(); }
+
   /// Returns the number of items that can run at this point in time, after the timers that are due
   /// have expired.
   [[nodiscard]] std::size_t ready();
@@ -97,6 +102,11 @@ class virtual_scheduler final : public scheduler_driver {
   /// effect.
   void advance_to(time_point t) noexcept;
 
+  /// Destroys the tasks of all schedulers of a simulated process, which can then be used again.
+  /// Precondition: no scheduler runs on this thread. If a task cannot be destroyed, because code
+  /// outside leat uses its frame, the process of the simulation is terminated.
+  static void end_process(std::span<virtual_scheduler* const> all);
+
   /// Runs until nothing is ready and no timer is set.
   void run_until_idle();
 
@@ -108,6 +118,7 @@ class virtual_scheduler final : public scheduler_driver {
 
  private:
   void return_held_items() noexcept override { return_pool(); }
+  bool complete_services() noexcept override;
   void wake() noexcept override {}
   void arm(time_point) noexcept override {}
   void return_pool() noexcept;
@@ -120,6 +131,7 @@ class virtual_scheduler final : public scheduler_driver {
   simulated_process own_process_{now_};
   simulated_process& process_;
   std::atomic<std::size_t> live_{0};
+  leat::detail::simulated_asio_context asio_;
 };
 
 /// Runs a task to its end on virtual time, and returns its result or throws its error.

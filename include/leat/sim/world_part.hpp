@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "leat/base/clock.hpp"
 
@@ -26,7 +27,7 @@ class world_part {
   /// Sets the services of a simulated thread. Called once for each thread.
   virtual void install(virtual_scheduler& thread) = 0;
 
-  /// Sets the virtual time and the time of day. Called before each step.
+  /// Sets the virtual time and the time of day. Called when one of them has changed.
   virtual void set_time(time_point now, wall_time_point wall) noexcept;
 
   /// Returns when the next operation completes, or no_deadline if none is in flight.
@@ -42,8 +43,22 @@ class world_part {
   /// string if there were none.
   [[nodiscard]] virtual std::string take_fault_text() noexcept { return {}; }
 
+  /// Returns whether next_completion() and due() may have other results than before, as far as the
+  /// part reports that.
+  [[nodiscard]] bool take_changed() noexcept {
+    return !reports_changes_ || std::exchange(changed_, false);
+  }
+
  protected:
   ~world_part() = default;
+
+  /// For a part in which rarely anything happens: the world asks for next_completion() and due()
+  /// only when the time has moved, and after each call of this function.
+  void report_change() noexcept { reports_changes_ = changed_ = true; }
+
+ private:
+  bool reports_changes_ = false;
+  bool changed_ = true;
 };
 
 }  // namespace LEAT::sim

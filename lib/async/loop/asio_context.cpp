@@ -58,13 +58,40 @@ const service_key context_thread::key;
 
 }  // namespace
 
+const service_key simulated_asio_context::key;
+
+simulated_asio_context::simulated_asio_context() noexcept = default;
+simulated_asio_context::~simulated_asio_context() = default;
+
+asio::io_context& simulated_asio_context::get() {
+  if (!io_) io_ = std::make_unique<asio::io_context>(1);
+  return *io_;
+}
+
+void simulated_asio_context::poll_created() {
+  io_->restart();
+  io_->poll();
+}
+
 asio::io_context* find_asio_context(scheduler& s) noexcept {
   if (asio::io_context* const own = get_io_context(s)) return own;
+  if (auto* const simulated = s.find_service<simulated_asio_context>()) {
+    try {
+      return &simulated->get();
+    } catch (...) {  // out of memory or descriptors
+      return nullptr;
+    }
+  }
   auto* const thread = s.find_service<context_thread>();
   return thread ? &thread->context() : nullptr;
 }
 
 asio::io_context& asio_context_of(scheduler& s) {
+  if (s.is_simulated()) {
+    throw failure(errc::failed_precondition,
+                  "a simulated scheduler has no sockets of the kernel: run the program in a "
+                  "leat::sim::world, whose network connect() and listen() use");
+  }
   if (asio::io_context* const io = find_asio_context(s)) return *io;
   auto* const loop = dynamic_cast<event_loop_scheduler*>(&s);
   if (!loop) {

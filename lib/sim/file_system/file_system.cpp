@@ -53,55 +53,8 @@ bool needs_device(fault f) noexcept {
 
 file_system::file_system(decision_source& c, const file_system_options& options,
                          std::function<void(std::string)> violation)
-    : decisions_(c), options_(options), violation_(std::move(violation)) {}
-
-// ---------------------------------------------------------------------------------- for the test
-
-void file_system::make_directory(const std::string& path) {
-  const allocation_faults::without_faults own;
-  for (std::string at = canonical(path); directories_.insert(at).second;) at = parent_of(at);
-}
-
-void file_system::write_file(const std::string& path, std::string_view content) {
-  const allocation_faults::without_faults own;
-  const std::string at = canonical(path);
-  make_directory(parent_of(at));
-  auto n = make_node();
-  const auto* const begin = reinterpret_cast<const std::byte*>(content.data());
-  n->data.assign(begin, begin + content.size());
-  n->on_device = n->data;
-  n->modified_ns = wall_ns_;
-  set_name_on_device(at, std::move(n));
-}
-
-std::optional<std::string> file_system::read_file(const std::string& path) const {
-  const allocation_faults::without_faults own;
-  const auto found = names_.find(canonical(path));
-  if (found == names_.end()) return std::nullopt;
-  const auto& data = found->second->data;
-  return std::string(reinterpret_cast<const char*>(data.data()), data.size());
-}
-
-void file_system::resize(node& n, std::size_t size) const {
-  n.data.resize(size);
-  n.lost.erase(n.lost.lower_bound((size + sector_size - 1) / sector_size), n.lost.end());
-  n.modified_ns = wall_ns_;
-}
-
-void file_system::truncate(const std::string& path, std::size_t size) {
-  const allocation_faults::without_faults own;
-  const auto found = names_.find(canonical(path));
-  if (found == names_.end()) return;
-  resize(*found->second, size);
-  found->second->on_device = found->second->data;
-  found->second->lost.clear();
-}
-
-std::vector<std::string> file_system::files() const {
-  const allocation_faults::without_faults own;
-  std::vector<std::string> all;
-  for (const auto& [path, n] : names_) all.push_back(path);
-  return all;
+    : decisions_(c), options_(options), violation_(std::move(violation)) {
+  report_change();
 }
 
 std::uint64_t file_system::bytes_used() const noexcept {
@@ -184,6 +137,11 @@ duration file_system::latency(pending& p) {
 
 void file_system::submit(file_request& request) noexcept {
   const allocation_faults::without_faults own;
+  if (is_ended_) {
+    request.result = -ECANCELED;
+    request.completion_scheduler->post(request);
+    return;
+  }
   try {
     pending p{&request, {}, order_++, decide(request)};
     p.due = waits_for_data(request) ? no_deadline : now_ + latency(p);
@@ -200,6 +158,7 @@ void file_system::enqueue(pending p) {
   const auto position = std::upper_bound(pending_.begin(), pending_.end(), p.due,
                                          [](time_point t, const pending& q) { return t < q.due; });
   pending_.insert(position, std::move(p));
+  report_change();
 }
 
 // Whether a read is served from the page cache.
@@ -208,7 +167,7 @@ bool file_system::try_complete(file_request& request) noexcept {
   const bool may_be_cached = (request.what == op::read && request.offset != at_stream_position) ||
                              request.what == op::status ||
                              (request.what == op::open && !changes_something(request));
-  if (!may_be_cached || crashed_) return false;
+  if (!may_be_cached || crashed_ || is_ended_) return false;
   try {
     if (deferred_fault_ != fault::none || decisions_.choose(2, "in the cache?") == 1) return false;
     const fault f = draw(request, calls_ + 1);
@@ -277,6 +236,7 @@ std::string file_system::complete(std::size_t index) {
   // From here on the operation completes, even without memory.
   const pending p = std::move(*at);
   pending_.erase(at);
+  report_change();
   leat::detail::mark_user_owned(r);
   try {
     if (transfers_bytes(r)) check_buffer(p);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "files/internal/buffer_ownership.hpp"
 #include "leat/sim/allocation_faults.hpp"
 #include "leat/sim/file_system/file_system.hpp"
 #include "sim/file_system/path_names.hpp"
@@ -80,6 +81,25 @@ void file_system::keep_sectors(decision_source& c, node& n) {
   n.on_device = std::move(kept);
   n.dirty.clear();
   n.lost.clear();
+}
+
+void file_system::end_process() {
+  const allocation_faults::without_faults own;
+  is_ended_ = true;
+  report_change();
+  while (!pending_.empty()) {
+    pending p = std::move(pending_.front());
+    pending_.erase(pending_.begin());
+    file_request& r = *p.request;
+    leat::detail::mark_user_owned(r);
+    const bool happens =
+        !p.cancelled && !crashed_ && p.due != no_deadline &&
+        decisions_.choose(2, "does the operation of an ended process happen?") == 0;
+    r.result = happens ? perform(r, p.what) : -ECANCELED;
+    r.completion_scheduler->post(r);
+  }
+  open_.clear();
+  first_handle_ = highest_handle_ + 1;  // closes of the ended program have no effect
 }
 
 void file_system::restart() {

@@ -52,6 +52,7 @@ void file_system::wake_waiting() {
   std::sort(pending_.begin(), pending_.end(), [](const pending& a, const pending& b) {
     return std::pair(a.due, a.order) < std::pair(b.due, b.order);
   });
+  report_change();
 }
 
 void file_system::cancel(file_request& request) noexcept {

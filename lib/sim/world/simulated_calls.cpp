@@ -4,6 +4,7 @@
 #include <chrono>
 #include <iterator>
 #include <new>
+#include <utility>
 
 #include "leat/sim/allocation_faults.hpp"
 
@@ -80,6 +81,21 @@ void simulated_calls::expired(leat::timer& t) noexcept {
   }
   std::erase_if(owner.alarms_, [&](const auto& a) { return a.get() == &self; });
   owner.scheduler_.post(call);
+}
+
+void simulated_calls::end_process() noexcept {
+  // Those that wait for a thread are withdrawn when their tasks are destroyed.
+  std::erase_if(alarms_, [this](const auto& a) {
+    if (a->call.is_waiting()) return false;
+    scheduler_.cancel_timer(*a);
+    scheduler_.post(a->call);
+    return true;
+  });
+}
+
+void simulated_call_part::end_process() noexcept {
+  const allocation_faults::without_faults own;
+  for (const auto& calls : calls_) calls->end_process();
 }
 
 void simulated_call_part::install(virtual_scheduler& thread) {

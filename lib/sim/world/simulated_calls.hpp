@@ -24,6 +24,8 @@ class simulated_calls final : public leat::detail::blocking_calls {
 
   [[nodiscard]] bool take(leat::detail::blocking_call& call) noexcept override;
   [[nodiscard]] bool drop(leat::detail::blocking_call& call) noexcept override;
+  /// Executes the functions that run, soon: the process of the scheduler ends.
+  void end_process() noexcept;
 
  private:
   struct alarm;
@@ -43,6 +45,7 @@ class simulated_call_part final : public world_part {
 
   [[nodiscard]] std::string_view part_name() const noexcept override { return "calls"; }
   void install(virtual_scheduler& thread) override;
+  void end_process() noexcept;
 
  private:
   decision_source& decisions_;

@@ -10,7 +10,7 @@ import re
 from public_headers import public_headers
 
 IS_OPTIONS = re.compile(r'_(options|limits|policy)$')
-ALSO = ['fault_rates', 'file_source', 'restore_source', 'step_interval']
+ALSO = ['fault_rates', 'file_source', 'network_faults', 'restore_source', 'step_interval']
 STRUCT = re.compile(r'((?:^///[^\n]*\n)+)(?:^template <[^\n]*>\n)?^struct (\w+) \{\n(.*?)^\};', re.M | re.S)
 SENTENCE = re.compile(r'^.*?\.(?= |$)')
 ROW = re.compile(r'^(\| \[`(\w+)::(\w+)`\]\(#\2\) \|)[^|]*\|', re.M)

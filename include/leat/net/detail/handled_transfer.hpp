@@ -52,9 +52,14 @@ class handled_transfer final : public network_transfer {
     self->pending = true;
     auto slot = asio::get_associated_cancellation_slot(self->handler_);
     if (slot.is_connected()) {
-      slot.assign([self](asio::cancellation_type type) {
-        if (type != asio::cancellation_type::none && self->pending) self->stream_.cancel(*self);
-      });
+      try {
+        slot.assign([self](asio::cancellation_type type) {
+          if (type != asio::cancellation_type::none && self->pending) self->stream_.cancel(*self);
+        });
+      } catch (...) {
+        static_cast<void>(self->release());
+        throw;
+      }
     }
     s.start(*self);
   }

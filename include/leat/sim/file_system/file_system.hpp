@@ -156,6 +156,13 @@ class file_system final : public file_backend, public world_part {
   /// rest that the decisions keep. No file is open any more.
   void restart();
 
+  /// Ends the program that uses the files, but not the machine: an operation in flight happens or
+  /// not, all files are closed and all locks are released. What was written stays, synced or not.
+  /// Until begin_process(), operations fail immediately with ECANCELED.
+  void end_process();
+  /// The next program may use the files.
+  void begin_process() noexcept { is_ended_ = false; }
+
   // ---- world_part
 
   [[nodiscard]] std::string_view part_name() const noexcept override { return "files"; }
@@ -270,6 +277,7 @@ class file_system final : public file_backend, public world_part {
   time_point now_{};
   std::int64_t wall_ns_ = 0;
   bool crashed_ = false;
+  bool is_ended_ = false;  // the process
 };
 
 }  // namespace LEAT::sim

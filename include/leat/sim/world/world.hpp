@@ -18,15 +18,15 @@
 #include "leat/sim/allocation_faults.hpp"
 #include "leat/sim/decision_source.hpp"
 #include "leat/sim/file_system/file_system.hpp"
-#include "leat/sim/simulated_process.hpp"
+#include "leat/sim/network/network.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
+#include "leat/sim/world/host.hpp"
 #include "leat/sim/world/world_options.hpp"
 #include "leat/sim/world_part.hpp"
 
 namespace LEAT::sim {
 
-class simulated_call_part;
-class simulated_turn;
+class step_engine;
 
 /// The error of an invariant that did not hold. what() names the invariant and the step.
 class invariant_violation : public std::logic_error {
@@ -40,13 +40,14 @@ class step_limit_exceeded : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The complete environment of a program, generated from a seed: threads, time, files and random
-/// numbers.
+/// The complete environment of a program, generated from a seed: threads, time, files, the network
+/// and random numbers.
 ///
 /// Everything runs on one real thread, one step after another. A decision_source decides which
 /// simulated thread continues, which of its ready tasks runs and where the thread is pre-empted. It
 /// decides whether a timer that is due expires before or after other steps, when and how an
-/// operation of the file system completes, and when a function of run_blocking() is called. Time
+/// operation of the file system completes, when and how the network delivers bytes, and when a
+/// function of run_blocking() is called. Time
 /// moves only when nothing can run, and then jumps. A run is therefore a pure function of its seed,
 /// and a minute of waiting takes no time. A wait for an event that cannot happen is reported
 /// immediately as a deadlock.
@@ -81,13 +82,21 @@ class world {
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
 
   /// Returns the number of simulated threads.
-  [[nodiscard]] std::size_t threads() const noexcept { return threads_.size(); }
+  [[nodiscard]] std::size_t threads() const noexcept { return local().threads(); }
 
   /// Returns the scheduler of a simulated thread. The body runs on the scheduler of thread 0.
-  [[nodiscard]] scheduler& thread(std::size_t i) noexcept { return *threads_[i]; }
+  [[nodiscard]] scheduler& thread(std::size_t i) noexcept { return local().thread(i); }
 
   /// Returns the simulated file system, which all simulated threads share.
-  [[nodiscard]] file_system& files() noexcept { return files_; }
+  [[nodiscard]] file_system& files() noexcept { return local().files(); }
+
+  /// Returns the host "local", to which the members above belong.
+  [[nodiscard]] host& local() const noexcept { return *hosts_.front(); }
+  /// Adds a host, which exists until the end of the world.
+  /// Errors: std::invalid_argument, if the name is empty, is an address or is taken.
+  host& add_host(std::string name, const host_options& options = {});
+  /// Returns the network, which all hosts share.
+  [[nodiscard]] class network& network() noexcept { return network_; }
 
   /// Adds a part of the environment to this world, such as a simulated device: it is installed on
   /// all threads. It must outlive the world. Call it before run().
@@ -105,17 +114,17 @@ class world {
   [[nodiscard]] decision_source& decisions() noexcept { return program_decisions_; }
 
   /// Returns the virtual time, which starts at time_point{}.
-  [[nodiscard]] time_point now() const noexcept { return now_; }
+  [[nodiscard]] time_point now() const noexcept;
 
   /// Returns the wall-clock time, which may jump. It starts at 2000-01-01 00:00 UTC. Tasks read it
   /// by scheduler::wall_time(), and the file system uses it for file times.
-  [[nodiscard]] wall_time_point wall_clock() const noexcept { return process_.wall_time(); }
+  [[nodiscard]] wall_time_point wall_clock() const noexcept { return local().process_.wall_time(); }
   /// Sets the wall clock forward or back. Timers are not affected.
   void jump_wall_clock(std::chrono::nanoseconds by) noexcept;
 
   /// Sets the process as which the program continues, for example another one after a crash. See
   /// scheduler::identity().
-  void set_identity(const process_identity& identity) { process_.set_identity(identity); }
+  void set_identity(const process_identity& identity) { local().process_.set_identity(identity); }
 
   /// Delivers a signal to the world's process: the stop_on_signal guards on its threads stop their
   /// scopes, in a turn that the world chooses. Returns true, or false if there is no guard for the
@@ -249,6 +258,10 @@ class world {
   /// ended. It applies until the end of the world.
   void check_frames() noexcept { checks_frames_ = true; }
 
+  /// Adds the check that the process of a host has closed its connections and listeners when it has
+  /// ended by itself. It applies until the end of the world.
+  void check_connections() noexcept { checks_connections_ = true; }
+
   /// Removes all invariants that were added.
   void clear_invariants() noexcept;
 
@@ -297,7 +310,7 @@ class world {
   void run(const body& b);
 
   /// Returns the number of steps so far: tasks resumed, timers expired and operations completed.
-  [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
+  [[nodiscard]] std::uint64_t steps() const noexcept;
 
   /// Records a line for each step from now on.
   void trace(const trace_options& options = {});
@@ -308,7 +321,7 @@ class world {
   /// Returns the lines of the schedule: one for each step, with its time, its thread and its
   /// action, and one for each note, signal, decision of the program and jump of the wall clock. If
   /// lines were left out, one line states how many.
-  [[nodiscard]] const std::vector<std::string>& schedule() const noexcept { return schedule_; }
+  [[nodiscard]] const std::vector<std::string>& schedule() const noexcept;
 
  private:
   struct invariant {
@@ -317,30 +330,19 @@ class world {
     std::function<bool()> holds;
   };
 
+  friend class host;
   world(decision_source c, std::uint64_t seed, const world_options& options);
   bool step();
-  [[nodiscard]] std::size_t ready_count(std::size_t thread);
-  [[nodiscard]] std::size_t due_timers(std::size_t thread) const noexcept;
-  [[nodiscard]] bool any_preempted() const noexcept;
-  [[nodiscard]] unsigned choose_preemption_point();
-  template <class Describe, class Step>
-  void run_program(std::size_t thread, Describe describe, Step run);
-  void expire_timer(std::size_t thread, std::size_t index);
-  void run_thread(std::size_t thread, std::size_t item);
-  void complete(world_part& part, std::size_t index);
-  [[nodiscard]] std::string take_fault_text();
-  void check(const std::vector<invariant>& all);
   bool advance();
+  void check(const std::vector<invariant>& all);
+  void settle_hosts();
+  void end_hosts();
   void set_wall_clock();
   void set_time_of_parts() noexcept;
-  [[nodiscard]] std::size_t live_tasks() const noexcept;
   void run_until_quiet();
   void drive();
   void unwind(const std::exception_ptr& failure);
-  [[nodiscard]] std::string describe_live_tasks() const;
   void drop(std::uint64_t first, std::uint64_t last) noexcept;
-  void add_to_trace(const std::string& where, const std::string& what);
-  void append_to_trace(const std::string& where, const std::string& what, std::uint64_t step_line);
   void trace_decision(const decision& d);
 
   const std::uint64_t seed_;
@@ -349,28 +351,18 @@ class world {
   decision_source program_decisions_;
   random_engine random_;
   allocation_faults memory_;
-  time_point now_{};
-  simulated_process process_{now_};
-  file_system files_;
-  std::vector<std::unique_ptr<virtual_scheduler>> threads_;
-  std::unique_ptr<simulated_call_part> calls_;          // before the threads are destroyed
-  std::vector<std::unique_ptr<simulated_turn>> turns_;  // of each thread
-  std::vector<world_part*> parts_;                      // with files_ and calls_
-  bool preempting_ = true;
-  std::uint64_t steps_ = 0;
+  std::unique_ptr<step_engine> engine_;
+  class network network_;
+  std::vector<std::unique_ptr<host>> hosts_;  // the first is "local"
+  std::vector<world_part*> parts_;            // of all hosts, the network and the program
   std::uint64_t time_advances_ = 0;
-  std::vector<std::size_t> ready_;  // ready items of each thread, then of each part
-  std::size_t last_ = 0;            // index in ready_ of the last step
   std::vector<invariant> always_;
   std::vector<invariant> when_quiet_;
   std::uint64_t added_ = 0;  // invariants, ever
   std::string violation_;
   bool checks_frames_ = false;
-  bool tracing_ = false;
-  trace_options trace_;
-  std::vector<std::string> schedule_;
-  std::uint64_t lines_ = 0;     // of the schedule, ever
-  std::uint64_t left_out_ = 0;  // lines between the ends of the schedule
+  bool checks_connections_ = false;
+  bool hosts_changed_ = false;  // host::settle() may have something to do
 };
 
 /// Runs a program in a world that is generated from a seed.

@@ -7,6 +7,7 @@
 
 #include "leat/sim/allocation_faults.hpp"
 #include "leat/sim/file_system/file_system.hpp"
+#include "leat/sim/network/network_options.hpp"
 
 namespace LEAT::sim {
 
@@ -25,6 +26,7 @@ struct trace_options {
 struct world_options {
   std::size_t threads = 1;         ///< simulated threads, each with a scheduler
   file_system_options files = {};  ///< size and faults of the file system
+  network_options network = {};    ///< latency and faults of the network
   memory_options memory = {};      ///< allocations of the program that fail
   /// The probability for each step that a simulated thread is pre-empted at a lock, between two
   /// suspension points, while others run. Applies only if there are several threads.
