@@ -29,7 +29,10 @@ errc to_errc(const std::error_code& ec) noexcept {
     if (is_leat) return static_cast<errc>(ec.value());
     // A peer that has closed a connection, for example because it restarts.
     const std::error_code eof = asio::error::make_error_code(asio::error::eof);
-    return ec == eof ? errc::unavailable : errc::unknown;
+    if (ec == eof) return errc::unavailable;
+    // asio::ssl::error::stream_truncated, the end without a close_notify. Its header needs OpenSSL.
+    const bool is_tls = std::strcmp(ec.category().name(), "asio.ssl.stream") == 0;
+    return is_tls && ec.value() == 1 ? errc::unavailable : errc::unknown;
   }
   switch (ec.value()) {
     case ECANCELED: return errc::cancelled;

@@ -18,6 +18,7 @@ ALLOWED = {
     'files': {'base', 'async'},
     'sync': {'base', 'async'},
     'net': {'base', 'async', 'sync'},
+    'tls': {'base', 'async', 'sync', 'net'},
     'sim': {'base', 'async', 'files', 'sync', 'net'},
     'tensor': {'base'},
     'queue': {'base', 'async', 'tensor'},
@@ -52,6 +53,9 @@ IMPURE = {
     'tensor': (re.compile(r'\s*#\s*include\s*[<"]?(LEAT_ASIO|coroutine|fstream|thread|liburing)\b'), set()),
     'codec': (re.compile(r'\s*#\s*include\s*[<"]?(LEAT_ASIO|coroutine|fstream|thread|liburing)\b'), set()),
 }
+# The headers of OpenSSL, which only this layer may include.
+OPENSSL = re.compile(r'\s*#\s*include\s*(?:<openssl/|LEAT_ASIO\(ssl\b|[<"](?:boost/)?asio/ssl\b)')
+USES_OPENSSL = 'tls'
 
 
 def layer_and_folder(parts):
@@ -110,6 +114,10 @@ def library_violations(root):
                 for number, line in enumerate(file.read_text().splitlines(), 1):
                     if match := IMPURE[layer][0].match(line):
                         yield f'{name}:{number}: {layer} must not include {match[1]}'
+            if layer != USES_OPENSSL:
+                for number, line in enumerate(file.read_text().splitlines(), 1):
+                    if OPENSSL.match(line):
+                        yield f'{name}:{number}: only {USES_OPENSSL} may include headers that need OpenSSL'
             for number, header, private in includes(file):
                 target = header.split('/')
                 if target[0] not in ALLOWED:

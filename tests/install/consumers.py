@@ -49,6 +49,11 @@ set(CMAKE_DISABLE_FIND_PACKAGE_ZLIB ON)
 find_package(leat CONFIG REQUIRED COMPONENTS static runtime)
 set(CMAKE_DISABLE_FIND_PACKAGE_ZLIB OFF)
 '''
+CMAKE_TLS = '''
+find_package(leat CONFIG REQUIRED COMPONENTS tls)
+add_executable(tls_program tls.cpp)
+target_link_libraries(tls_program PRIVATE leat::tls)
+'''
 CMAKE_HEAD = 'cmake_minimum_required(VERSION 3.20)\nproject(consumer LANGUAGES CXX)\n'
 
 
@@ -84,6 +89,9 @@ class Package:
 def build_with_pkg_config(work, package, compiler, form):
     command = lines_of_readme('sh', '$(pkg-config').replace('g++', compiler)
     run('sh', '-e', '-c', command, cwd=work)
+    if package.has('tls'):
+        run('sh', '-e', '-c', f'{compiler} -std=c++20 tls.cpp -o tls_program $(pkg-config --cflags --libs leat-tls)',
+            cwd=work)
     flags = run('pkg-config', '--cflags', 'leat', stdout=subprocess.PIPE).stdout.split()
     if package.has('tensorflow'):
         # A unity build of sources with local types, with the warnings that programs have.
@@ -97,11 +105,13 @@ def build_with_cmake(work, package, compiler, form):
     lines = lines_of_readme('cmake', 'find_package(leat')
     if form == 'static':
         lines = CMAKE_RUNTIME_FIRST + lines.replace('REQUIRED)', 'REQUIRED COMPONENTS static)')
-    (work / 'CMakeLists.txt').write_text(CMAKE_HEAD + lines + CMAKE_REFUSALS)
+    tls = CMAKE_TLS.replace('COMPONENTS tls', 'COMPONENTS tls static') if form == 'static' else CMAKE_TLS
+    (work / 'CMakeLists.txt').write_text(CMAKE_HEAD + lines + (tls if package.has('tls') else '') + CMAKE_REFUSALS)
     run('cmake', '-G', 'Ninja', '-S', str(work), '-B', str(work / 'build'),
         f'-DCMAKE_CXX_COMPILER={compiler}', f'-DCMAKE_PREFIX_PATH={package.prefix}')
     run('cmake', '--build', str(work / 'build'))
-    shutil.copy(work / 'build' / 'program', work / 'program')
+    for name in ('program', *(['tls_program'] if package.has('tls') else [])):
+        shutil.copy(work / 'build' / name, work / name)
 
 
 def build_with_meson(work, package, compiler, form):
@@ -129,7 +139,10 @@ def build_and_run(way, form, package, compiler, main, work):
     """Builds `main` in the new folder `work`, checks which library it links, and runs it. Returns the program."""
     work.mkdir()
     shutil.copy(main, work / 'main.cpp')
+    shutil.copy(HERE / 'tls_consumer.cpp', work / 'tls.cpp')
     BUILDS[way](work, package, compiler, form)
     check_linked(work / 'program', form == 'default' and package.has_shared_library())
     run(str(work / 'program'))
+    if (work / 'tls_program').exists():
+        run(str(work / 'tls_program'))
     return work / 'program'

@@ -89,7 +89,7 @@ std::string normalize(std::string text) {
   return text;
 }
 
-const leat_test::net_half& tcp() { return leat_test::half_of(0); }
+const leat_test::net_half& tcp() { return leat_test::net_halves().front(); }
 
 TEST_CASE("connection: a dump names the peer and the state, also inside a composed operation") {
   const std::string text =

@@ -5,6 +5,9 @@
 // world.
 
 #include <poll.h>
+#include <span>
+
+#include <asio/error.hpp>
 
 #include "leat/net.hpp"
 #include "leat/sim.hpp"
@@ -17,12 +20,23 @@ using leat::connection;
 using leat::endpoint;
 using leat::listener;
 
+/// Two ends of a connection.
+struct ends {
+  connection client;
+  connection server;
+};
+
 /// An implementation of connections, and where its tests listen.
 struct net_half {
   const char* name;
   bool is_unix;
   void (*run)(task<> body);
   bool is_simulated = false;
+  // Of TLS.
+  task<ends> (*secure)(ends plain) = nullptr;
+  // How a read reports a stream that ends without a close_notify, and a reset.
+  leat::asio_error_code abrupt_end = asio::error::eof;
+  leat::asio_error_code reset = asio::error::connection_reset;
 
   [[nodiscard]] endpoint address() const {
     static int count = 0;
@@ -50,28 +64,15 @@ inline void run_in_world(task<> body) {
   w.run([&](leat::sim::world&) -> task<> { return std::move(body); });
 }
 
-inline const net_half& half_of(int i) {
-  static const net_half halves[] = {
-      {"TCP", false, &run_in_io_context},
-      {"Unix", true, &run_in_io_context},
-      {"TCP in an embedded_scheduler", false, &run_embedded},
-      {"TCP in a world", false, &run_in_world, true},
-      {"Unix in a world", true, &run_in_world, true},
-  };
-  return halves[i];
-}
-inline constexpr int half_count = 5;
+/// The halves that this program tests: test_net those of leat-runtime, test_tls those of leat-tls.
+std::span<const net_half> net_halves();
 
-/// Two ends of a connection.
-struct ends {
-  connection client;
-  connection server;
-};
 inline task<ends> connect_ends(const net_half& half) {
   listener l = co_await leat::listen(half.address());
   ends e;
   e.client = co_await leat::connect(l.local());
   e.server = co_await l.accept();
+  if (half.secure) e = co_await half.secure(std::move(e));
   co_return e;
 }
 
@@ -91,13 +92,12 @@ inline task<std::string> read_all(connection& c) {
 
 // A test case whose body is a coroutine that runs on each half.
 #define LEAT_NET_TEST(title) LEAT_NET_TEST_AS(LEAT_TEST_NAME(leat_test_body_, __LINE__), title)
-#define LEAT_NET_TEST_AS(body, title)                              \
-  static ::leat::task<void> body(const ::leat_test::net_half&);    \
-  TEST_CASE(title) {                                               \
-    for (int i = 0; i < ::leat_test::half_count; ++i) {            \
-      const ::leat_test::net_half& half = ::leat_test::half_of(i); \
-      INFO(half.name);                                             \
-      half.run(body(half));                                        \
-    }                                                              \
-  }                                                                \
+#define LEAT_NET_TEST_AS(body, title)                                     \
+  static ::leat::task<void> body(const ::leat_test::net_half&);           \
+  TEST_CASE(title) {                                                      \
+    for (const ::leat_test::net_half& half : ::leat_test::net_halves()) { \
+      INFO(half.name);                                                    \
+      half.run(body(half));                                               \
+    }                                                                     \
+  }                                                                       \
   static ::leat::task<void> body([[maybe_unused]] const ::leat_test::net_half& half)

@@ -20,6 +20,8 @@ struct connection_status {
   duration round_trip{};   ///< smoothed; 0 if unknown
   std::uint64_t retransmissions = 0;  ///< total number of retransmitted segments
   duration last_received{};           ///< time since data last arrived; 0 if unknown
+  std::string_view protocol;          ///< of TLS, such as "TLSv1.3"; empty without TLS
+  std::string_view cipher;            ///< of TLS, such as "TLS_AES_256_GCM_SHA384"
 };
 
 }  // namespace LEAT

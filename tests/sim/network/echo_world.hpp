@@ -7,6 +7,7 @@
 
 #include <asio.hpp>
 
+#include "leat/leat.hpp"
 #include "leat/net.hpp"
 #include "leat/sim.hpp"
 #include "leat/sync.hpp"

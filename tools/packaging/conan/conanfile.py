@@ -79,7 +79,7 @@ class Leat(ConanFile):
         toolchain = MesonToolchain(self)
         toolchain.project_options['runtime_only'] = bool(self.options.runtime_only)
         toolchain.project_options['io_uring'] = 'enabled' if self.options.get_safe('io_uring') else 'disabled'
-        for rest in ('tool', 'tests', 'examples', 'benches'):
+        for rest in ('tls', 'tool', 'tests', 'examples', 'benches'):
             toolchain.project_options[rest] = 'disabled'
         toolchain.generate()
 

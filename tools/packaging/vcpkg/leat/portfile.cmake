@@ -18,6 +18,7 @@ vcpkg_configure_meson(
   OPTIONS
     -Druntime_only=${runtime_only}
     -Dio_uring=${io_uring}
+    -Dtls=disabled
     -Dtool=disabled
     -Dtests=disabled
     -Dexamples=disabled
