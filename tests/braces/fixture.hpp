@@ -24,6 +24,7 @@
 #include "leat/net.hpp"
 #include "leat/sim.hpp"
 #include "leat/tensorflow.hpp"
+#include "leat/tls/tls_options.hpp"
 #include "support/temp_dir.hpp"
 
 namespace leat_braces {

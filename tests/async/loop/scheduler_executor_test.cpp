@@ -35,12 +35,16 @@ TEST_CASE("scheduler_executor: two executors of a scheduler are equal") {
   CHECK(asio::any_io_executor(get_executor(s)) == asio::any_io_executor(get_executor(s)));
 }
 
-TEST_CASE("scheduler_executor: belongs to the io_context, or to the system for another scheduler") {
+TEST_CASE("scheduler_executor: belongs to the io_context, or to the system if there is none") {
   asio::io_context io;
   CHECK(&asio::query(get_executor(leat::get_scheduler(io)), asio::execution::context) == &io);
-  leat::sim::virtual_scheduler simulated;
+  leat::embedded_scheduler embedded;
   asio::execution_context& system = asio::system_executor().context();
-  CHECK(&asio::query(get_executor(simulated), asio::execution::context) == &system);
+  CHECK(&asio::query(get_executor(embedded), asio::execution::context) == &system);
+  leat::sim::virtual_scheduler simulated;
+  asio::execution_context& own = asio::query(get_executor(simulated), asio::execution::context);
+  CHECK(&own != &system);
+  CHECK(&asio::query(get_executor(simulated), asio::execution::context) == &own);
 }
 
 TEST_CASE("scheduler_executor: a task runs a dispatched function at once and a posted one later") {

@@ -165,7 +165,7 @@ task<std::string> listen_at_port_of_client(place& p) {
     listener second = co_await leat::listen(c.local());
     seen = "listening";
   } catch (const leat::failure& error) {
-    seen = name_of(error.code());
+    seen = name_of(leat::to_asio_error(error.code()));
   }
   co_return seen;
 }

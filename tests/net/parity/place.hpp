@@ -150,7 +150,7 @@ class place {
       co_await close(l);
       co_return e;
     } catch (const leat::failure& error) {
-      what = name_of(error.code());
+      what = name_of(leat::to_asio_error(error.code()));
     }
     throw no_connection("no connection: " + what);
   }

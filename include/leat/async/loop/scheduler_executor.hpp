@@ -29,8 +29,8 @@ namespace LEAT {
 /// scheduler is destroyed is destroyed without a call. The executor does not count as work of the
 /// context, except between a post and the call of the function.
 ///
-/// Use it as the executor of an I/O object only with the scheduler of an io_context. A scheduler of
-/// another kind has no context before leat/net.hpp is used: query(context) returns the system's.
+/// Use it as the executor of an I/O object only with the scheduler of an io_context. An embedded
+/// one has no context before leat/net.hpp is used, and I/O in that of a simulated one never ends.
 ///
 /// Thread safety: thread-safe. Cost: a post takes one recycled block.
 class scheduler_executor {
@@ -79,7 +79,7 @@ class scheduler_executor {
     return never_blocks_ ? asio::execution::blocking_t(asio::execution::blocking.never)
                          : asio::execution::blocking_t(asio::execution::blocking.possibly);
   }
-  /// Returns the io_context of the scheduler, or the system context for one of another kind.
+  /// Returns the io_context of the scheduler, or the system context if it has none.
   [[nodiscard]] asio::execution_context& query(asio::execution::context_t) const noexcept;
 
   friend bool operator==(const scheduler_executor& a, const scheduler_executor& b) noexcept {
