@@ -10,7 +10,7 @@
 
 namespace LEAT::sim {
 
-/// What will happen on the network, by time.
+/// The future events of a network, by time.
 ///
 /// Thread safety: none.
 class agenda {

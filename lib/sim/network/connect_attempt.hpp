@@ -15,7 +15,7 @@ namespace LEAT::sim {
 class connect_attempt final : public agenda::event {
  public:
   connect_attempt(network_core& c, network_host& from, const endpoint& to);
-  /// A connection that nobody has taken is reset.
+  /// Resets a connection that take() has not returned.
   ~connect_attempt() override;
 
   void begin();

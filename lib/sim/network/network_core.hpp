@@ -29,7 +29,6 @@ class virtual_scheduler;
 class network_host {
  public:
   network_host(network_core& c, std::string name, std::string address);
-  void set_up(bool up) noexcept { up_ = up; }
   network_host(const network_host&) = delete;
   network_host& operator=(const network_host&) = delete;
   ~network_host();
@@ -37,6 +36,7 @@ class network_host {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const std::string& address() const noexcept { return address_; }
   [[nodiscard]] bool is_up() const noexcept { return up_; }
+  void set_up(bool up) noexcept { up_ = up; }
 
   /// Returns the address of a connection to `to`, with a free port. Errors: EADDRNOTAVAIL.
   [[nodiscard]] endpoint take_local(const endpoint& to);
@@ -49,7 +49,7 @@ class network_host {
   [[nodiscard]] std::vector<simulated_acceptor*> listeners() const;
   void add(simulated_acceptor& b);
   void remove(simulated_acceptor& b, bool keeps_path) noexcept;
-  /// Removes a path on which nobody listens. Returns false if there is none.
+  /// Removes a path without a listener. Returns false if it has one, or does not exist.
   bool remove_stale_path(const std::string& path);
   /// Checks that a listener may use this port. Errors: EADDRINUSE.
   void check_port(const endpoint& at, bool reuse_address, bool reuse_port) const;
@@ -79,7 +79,7 @@ class network_host {
   const std::string address_;
   bool up_ = true;
   std::multimap<std::uint16_t, simulated_acceptor*> listening_;
-  std::map<std::string, simulated_acceptor*> paths_;  // of Unix sockets; null: nobody listens
+  std::map<std::string, simulated_acceptor*> paths_;  // of Unix sockets; null: no listener
   std::map<std::uint16_t, port_use> used_;
   std::multimap<std::uint16_t, waiting_port> waiting_;
   std::size_t clean_at_ = 64;  // the size of waiting_ at which old entries are removed

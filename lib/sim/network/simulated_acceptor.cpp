@@ -87,29 +87,28 @@ void simulated_acceptor::stop_waiting() noexcept { notify(); }
 
 void simulated_acceptor::close() noexcept { end(false); }
 
-// Linux resets the connections that nobody has accepted.
+// Linux resets the connections that were not accepted.
 void simulated_acceptor::end(bool keeps_path) noexcept {
   if (std::exchange(closed_, true) || !core_) return;
   const allocation_faults::without_faults own;
   if (keeps_path) notify();  // its process has ended, but somebody may still use it
   waiting_ = nullptr;
   host_->remove(*this, keeps_path);
-  for (auto* const all : {&listed_}) {
-    core_->backlog_resets += all->size();
-    for (stream_end* const e : std::exchange(*all, {})) {
-      e->waits_in = nullptr;
-      e->close(true);
-    }
-  }
-  for (stream_end* const e : std::exchange(expected_, {})) {
-    e->waits_in = nullptr;
-    e->close(true);
-  }
+  core_->backlog_resets += listed_.size();
+  for (stream_end* const e : take_all()) e->close(true);
+}
+
+std::vector<stream_end*> simulated_acceptor::take_all() noexcept {
+  std::vector<stream_end*> all(listed_.begin(), listed_.end());
+  all.insert(all.end(), expected_.begin(), expected_.end());
+  for (stream_end* const e : all) e->waits_in = nullptr;
+  listed_.clear();
+  expected_.clear();
+  return all;
 }
 
 void simulated_acceptor::lose_power() noexcept {
-  for (stream_end* const e : std::exchange(listed_, {})) e->waits_in = nullptr;
-  for (stream_end* const e : std::exchange(expected_, {})) e->waits_in = nullptr;
+  static_cast<void>(take_all());
   end(false);
 }
 

@@ -55,6 +55,8 @@ class simulated_acceptor final : public network_acceptor {
 
  private:
   void end(bool keeps_path) noexcept;
+  /// Returns the connections that were not accepted, which do not wait here any more.
+  [[nodiscard]] std::vector<stream_end*> take_all() noexcept;
   void notify() noexcept;
 
   network_core* core_;

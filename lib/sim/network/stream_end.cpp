@@ -168,7 +168,6 @@ bool stream_end::write_from(network_transfer& t) {
   }
   if (peer_) peer_->expected_.append(unsent_, before);
   t.bytes = n;
-  bytes_written_ += n;
   send(duration::zero());
   return true;
 }

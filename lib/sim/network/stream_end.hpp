@@ -97,6 +97,11 @@ class stream_end final : public agenda::event {
     bool has_arrived = false;
     time_point arrives = no_deadline;       // no_deadline: it is lost
     time_point acknowledged = no_deadline;  // no_deadline: it is not, or the answer is lost
+
+    /// It was lost, or its acknowledgement was.
+    [[nodiscard]] bool is_missing() const noexcept {
+      return (has_arrived ? acknowledged : arrives) == no_deadline;
+    }
   };
   using kind = network_transfer::kind;
 
@@ -131,6 +136,10 @@ class stream_end final : public agenda::event {
   void close_unix(bool has_unread) noexcept;
   std::string reset_peer();
   [[nodiscard]] bool has_path() const noexcept;
+  /// The kernel of the peer does not know the connection any more.
+  [[nodiscard]] bool is_alone() const noexcept { return !peer_ || peer_->dead_; }
+  /// The next segment to arrive, or the end of `flights_`.
+  [[nodiscard]] std::deque<segment>::iterator next_to_arrive() noexcept;
   void plan();
   void plan_retry();
   [[nodiscard]] time_point next_acknowledgement() const noexcept;
@@ -160,7 +169,6 @@ class stream_end final : public agenda::event {
   std::size_t send_buffer_;
   std::size_t receive_buffer_;
   std::uint64_t bytes_read_ = 0;
-  std::uint64_t bytes_written_ = 0;
 
   bool end_requested_ = false;  // by shutdown_send() or close()
   bool end_sent_ = false;

@@ -98,13 +98,13 @@ std::string stream_end::happen() {
   }
   collect_acknowledgements();
   std::string line;
-  const auto next = std::ranges::find_if(flights_, [](const segment& s) { return !s.has_arrived; });
+  const auto next = next_to_arrive();
   if (next != flights_.end() && next->arrives <= now()) {
     line = deliver(*next);
   } else if (retry_at_ <= now()) {
     line = retry();
   } else if (silent_until_ <= now()) {
-    if (has_path() && (!peer_ || peer_->dead_)) {  // its host does not know it any more
+    if (has_path() && is_alone()) {
       fail(asio::error::connection_reset);
       line = text() + ": a probe is answered with a reset";
     } else {
@@ -250,14 +250,11 @@ time_point stream_end::next_acknowledgement() const noexcept {
 // What is lost, or is not acknowledged because the answer was lost, is sent again. So is a question
 // for the window, if there is no path for the answer.
 void stream_end::plan_retry() {
-  const bool is_missing = std::ranges::any_of(flights_, [](const segment& s) {
-    return s.has_arrived ? s.acknowledged == no_deadline : s.arrives == no_deadline;
-  });
-  const bool is_alone = !peer_ || peer_->dead_;
+  const bool has_missing = std::ranges::any_of(flights_, &segment::is_missing);
   const bool is_limited = user_timeout_ > duration::zero() && window() == 0;
   const bool waits_for_window =
-      !unsent_.empty() && unacknowledged() == 0 && (!has_path() || is_alone || is_limited);
-  if (dead_ || !here_.is_up() || (!is_missing && !waits_for_window)) {
+      !unsent_.empty() && unacknowledged() == 0 && (!has_path() || is_alone() || is_limited);
+  if (dead_ || !here_.is_up() || (!has_missing && !waits_for_window)) {
     retry_at_ = no_deadline;
     return;
   }
@@ -275,12 +272,10 @@ std::string stream_end::retry() {
       user_timeout_ > duration::zero() && now() >= unacknowledged_since_ + user_timeout_;
   if (is_late || retries_ > (closed_ ? most_orphan_retries : most_retries)) return give_up();
   retry_interval_ = std::min(2 * retry_interval_, longest_retry);
-  const auto missing = std::ranges::find_if(flights_, [](const segment& s) {
-    return s.has_arrived ? s.acknowledged == no_deadline : s.arrives == no_deadline;
-  });
+  const auto missing = std::ranges::find_if(flights_, &segment::is_missing);
   if (missing == flights_.end()) {  // a question for the window
     if (has_path()) retries_ = 0;
-    if (has_path() && (!peer_ || peer_->dead_)) core_.send_reset(there_, *this);
+    if (has_path() && is_alone()) core_.send_reset(there_, *this);
     return text() + ": the window is asked for";
   }
   ++retransmissions_;
@@ -320,10 +315,9 @@ void stream_end::path_changed(bool healed) {
   }
   silent_until_ = no_deadline;
   if (keeps_alive_ && !closed_ && !dead_) {
-    const bool is_forgotten = (!peer_ || peer_->dead_) && there_.is_up();
     if (!has_path()) {
       silent_until_ = now() + probes_.idle + probes_.probes * duration(probes_.interval);
-    } else if (is_forgotten) {
+    } else if (is_alone()) {
       silent_until_ = now() + probes_.idle;
     }
   }
@@ -332,10 +326,14 @@ void stream_end::path_changed(bool healed) {
 
 // ------------------------------------------------------------------------------------------ times
 
-// Sets when the next thing happens. Nobody sends anything again for a connection that is dead.
+std::deque<stream_end::segment>::iterator stream_end::next_to_arrive() noexcept {
+  return std::ranges::find(flights_, false, &segment::has_arrived);
+}
+
+// Sets when the next thing happens. Nothing is sent again for a connection that is dead.
 void stream_end::plan() {
   if (buried_) return;
-  const auto next = std::ranges::find_if(flights_, [](const segment& s) { return !s.has_arrived; });
+  const auto next = next_to_arrive();
   if (dead_) {
     const bool is_lost = next != flights_.end() && next->arrives == no_deadline && !next->is_held;
     if (next == flights_.end() || is_lost) flights_.clear();

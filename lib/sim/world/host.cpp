@@ -65,7 +65,7 @@ void host::start(std::function<task<void>(host&)> main, const run_options& optio
   }
   world_.network_.renew(*network_);
   process_.set_identity({name_, ++processes_});
-  running_ = std::make_unique<host_process>(*this, std::move(main), options, world_.hosts_changed_);
+  running_ = std::make_shared<host_process>(*this, std::move(main), options, world_.hosts_changed_);
   is_status_seen_ = false;
   running_->begin(thread(0));
   world_.engine_->note(name_, "process " + std::to_string(processes_) + " starts");
@@ -165,9 +165,7 @@ std::size_t host::live_tasks() const noexcept {
 void host::kill(bool with_power) {
   const allocation_faults::without_faults own;
   world_.engine_->note(name_, with_power ? "FAULT: the power stops" : "FAULT: process terminated");
-  for (const auto& t : threads_) {
-    if (t->turn.is_suspended()) t->turn.resume(0);
-  }
+  for (const auto& t : threads_) t->finish_turn();
   ++pauses_;  // an end of a pause that is planned has no effect
   set_paused(false);
   if (!is_off_) world_.network_.set_power(*network_, true);
@@ -190,9 +188,7 @@ void host::kill(bool with_power) {
 
 void host::begin_pause() {
   if (!is_running()) return;
-  for (const auto& t : threads_) {
-    if (t->turn.is_suspended()) t->turn.resume(0);
-  }
+  for (const auto& t : threads_) t->finish_turn();
   const bool is_machine = world_.decisions_.choose(2, "does the machine pause?") == 1;
   world_.engine_->note(name_,
                        std::string("FAULT: ") + (is_machine ? "machine" : "process") + " pauses");

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "leat/async/blocking/internal/blocking_calls.hpp"
@@ -9,7 +8,6 @@
 #include "leat/base/clock.hpp"
 #include "leat/sim/decision_source.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
-#include "leat/sim/world_part.hpp"
 
 namespace LEAT::sim {
 
@@ -38,13 +36,12 @@ class simulated_calls final : public leat::detail::blocking_calls {
   std::vector<std::unique_ptr<alarm>> alarms_;
 };
 
-/// The part of a world that calls the functions of run_blocking().
-class simulated_call_part final : public world_part {
+/// The functions of run_blocking() on the threads of a host.
+class simulated_call_part final {
  public:
   explicit simulated_call_part(decision_source& decisions) noexcept : decisions_(decisions) {}
 
-  [[nodiscard]] std::string_view part_name() const noexcept override { return "calls"; }
-  void install(virtual_scheduler& thread) override;
+  void install(virtual_scheduler& thread);
   void end_process() noexcept;
 
  private:

@@ -34,6 +34,12 @@ class simulated_thread {
   /// Returns the number of timers that may expire next, as of the last call of ready(). A thread
   /// that is pre-empted expires its timers after its item.
   [[nodiscard]] std::size_t due_timers() const noexcept { return due_timers_; }
+  /// Runs the rest of a turn that is suspended.
+  void finish_turn() {
+    if (!turn.is_suspended()) return;
+    turn.resume(0);
+    changed_ = true;
+  }
   /// The thread has run, or its time has moved.
   void changed() noexcept { changed_ = true; }
   /// A paused thread does not run.

@@ -31,11 +31,7 @@ bool step_engine::any_preempted() const noexcept {
 
 void step_engine::end_preemption() {
   preempting_ = false;
-  for (simulated_thread* const t : threads_) {
-    if (!t->turn.is_suspended()) continue;
-    t->turn.resume(0);
-    t->changed();
-  }
+  for (simulated_thread* const t : threads_) t->finish_turn();
 }
 
 // Returns the preemption point at which the next turn is pre-empted; 0: none.

@@ -122,7 +122,7 @@ class host {
   friend class world;
   host(world& w, std::string name, const host_options& options);
 
-  // What takes effect at the end of a step.
+  // A change that takes effect after the current step.
   enum class change : unsigned char { none, pause, terminate, stop_power };
 
   void request(change c, int status);
